@@ -123,7 +123,7 @@ def test_every_read_stops_once_the_deadline_has_passed(mem: Engram, clock: HandC
 def test_a_running_statement_is_interrupted_and_the_connection_stays_usable(real: Engram) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
     store = store_of(real)
-    with pytest.raises(SearchTimeout), real.deadline(0.2), store._readers.use("counting") as connection:
+    with pytest.raises(SearchTimeout), real.deadline(0.2), store.gate.readers.use("counting") as connection:
         connection.execute(endless).fetchall()
     for _ in range(20):
         assert len(real.list()) == 1
@@ -176,7 +176,7 @@ def test_a_write_that_times_out_in_the_queue_changes_nothing(tmp_path: Path, rea
         go.wait(120)
 
     with opened(tmp_path / "real", Env()) as other:
-        holder = threading.Thread(target=lambda: store_of(other)._writer.run(hold, "holding"))
+        holder = threading.Thread(target=lambda: store_of(other).gate.writer.run(hold, "holding"))
         holder.start()
         begun.wait(120)
         kept = real.list()[0]
@@ -203,8 +203,8 @@ def test_a_write_stopped_between_two_statements_does_not_affect_other_writes(rea
 
     store = store_of(real)
     with pytest.raises(WriteFailed), real.deadline(0.2):
-        store._writer.run(endless, "being endless")
-    with store._readers.use("looking") as connection:
+        store.gate.writer.run(endless, "being endless")
+    with store.gate.readers.use("looking") as connection:
         assert connection.execute("SELECT count(*) FROM meta WHERE name = 'half'").get == 0
     assert real.remember(CAT).id
 
@@ -282,7 +282,7 @@ def test_a_run_past_its_deadline_saves_working_memory_and_leaves_nothing_else(me
             run.end("It is deployed.")
     assert mem.working.just_said is not None
     assert mem.working.just_said.text == "Please deploy the API to Fly.io"
-    assert store_of(mem).put_away_last(mem.reader, "mind") is not None
+    assert store_of(mem).working.load(mem.reader, "mind") is not None
     assert len(mem.list()) == 1
     with mem.begin("And the database?", model="gpt-4o") as run:
         assert run.end("That too.").counts["turns"] == 2

@@ -112,7 +112,7 @@ class OpenVault:
         self._seeking = threading.Lock()
         self._filled_to = -1
         self._screened_to = 0
-        ledger = Ledger(partial(self.store.spend, _OWNER), partial(self.store.spent, _OWNER))
+        ledger = Ledger(partial(self.store.quotas.spend, _OWNER), partial(self.store.quotas.spent, _OWNER))
         self.llm = language_model(lambda: self.live.now, partial(llm_key, self.live), ledger, env, llm)
         self._extractor = extractor or (None if self.llm is None else extractor_by(self.llm))
         self.working_sets = WorkingSets(self.store, lambda: self.embedder, self.live, env, self.session, self._capture_evicted)
@@ -142,7 +142,7 @@ class OpenVault:
         if self._given is not None or settings.model == "none":
             return self._given
         if (endpoint := embedding_endpoint(settings)) is not None:
-            return RemoteEmbedder(endpoint, self.env, self.store.space(SPACE), sendable)
+            return RemoteEmbedder(endpoint, self.env, self.store.vectors.space(SPACE), sendable)
         model = catalog.find(catalog.DEFAULT if settings.model == "auto" else settings.model)
         return _ENCODERS.setdefault(model.name, OnnxEmbedder(model)) if model.installed() else None
 
@@ -154,7 +154,7 @@ class OpenVault:
             return None
         with self._index_lock:
             if self._index is None:
-                if self.store.space(SPACE) not in (None, own):
+                if self.store.vectors.space(SPACE) not in (None, own):
                     return None
                 self._index = LiveIndex(self.store, _OWNER, SPACE, own.dimensions, self.live, self.env)
                 self._index.start()
@@ -216,12 +216,12 @@ class OpenVault:
         if self.embedder is None:
             raise EmbedderUnavailable("there is no encoder to make vectors with.")
         self.embedder.passages(["a try"])
-        self.store.clear_space(reader, SPACE)
+        self.store.vectors.clear(reader, SPACE)
         return fill(self.store, reader, self.embedder, page=_PAGE)
 
     def health(self, reader: Reader) -> Health:
         """Return the health of the store, with the level (R16) on which recall would answer now and the reason for it."""
-        health, index = self.store.health(reader), self._index
+        health, index = self.store.health.report(reader), self._index
         level, reason = self._level(index) if health.degradation != "degraded" else ("degraded", "the vault is damaged")
         state = index.warmth if index is not None else None
         trouble = "" if self.llm is None else self.llm.trouble
@@ -234,7 +234,7 @@ class OpenVault:
         encoder = self.encoder()
         if self.embedder is None or encoder.trouble:
             return "words", f"{encoder.trouble or 'no encoder is in use'}: recall searches by words alone"
-        held = self.store.space(SPACE)
+        held = self.store.vectors.space(SPACE)
         if held is not None and space_of(self.embedder) not in (None, held):
             return "words", f"the vault holds vectors of the model {held.model!r}: recall searches by words alone"
         if index is None or not index.started or index.ready:
@@ -250,7 +250,7 @@ class OpenVault:
         masks = self._index.relieve(pressure) if self._index is not None else 0
         shed = [f"{masks / 1024:.0f} KiB of filter masks of the index"] if masks else []
         if pressure == "critical":
-            shed += [f"the page caches of {idle} idle connections"] if (idle := self.store.relieve()) else []
+            shed += [f"the page caches of {idle} idle connections"] if (idle := self.store.health.relieve()) else []
             shed += ["the tier of the index was chosen anew"] if self._index is not None and self._index.ready else []
         trim_heap()
         self._shed = tuple(shed) or self._shed
@@ -268,7 +268,7 @@ class OpenVault:
             self._ending.set()
             if self._pass is not None:
                 self._pass.cancel()
-            self.store.stop_checking()
+            self.store.health.stop_check()
             if self._care is not threading.current_thread():
                 self._care.join()
             self.prefetcher.close()
@@ -303,7 +303,7 @@ class OpenVault:
 
     def _dream(self) -> None:
         """Run the pass that is due, or resume an unfinished one, while the vault is idle (K13)."""
-        verb = verb_due(self.job_context(_OWNER), Idle(self.store.used_at, self.env.monotonic()))
+        verb = verb_due(self.job_context(_OWNER), Idle(self.store.last_used, self.env.monotonic()))
         if verb:
             rest = partial(self._pauses, rss_bytes())
             # Another process runs a pass, or the vault cannot be written.
@@ -323,23 +323,23 @@ class OpenVault:
         the process grew since it held `held` bytes. Without the last condition a large program would never run a pass."""
         if self._ending.wait(_BREATH_S):
             return True
-        busy, now = self.env.monotonic() - self.store.used_at < _QUIET_S, rss_bytes()
+        busy, now = self.env.monotonic() - self.store.last_used < _QUIET_S, rss_bytes()
         return busy or (now - held > _TAKES and pressure_at(now, self.live.now) == "critical")
 
     def _take_care(self) -> None:
         """Run the upkeep of an open vault in its own thread: backups, a deferred check, missing vectors, background passes."""
-        unchecked, rounds = self.store.unchecked, 0
-        self.store.caretaker = threading.get_ident()
+        unchecked, rounds = self.store.health.unchecked, 0
+        self.store.ignore_this_thread()
         while True:
             try:
-                self.store.back_up_if_due(_OWNER)  # first, and closing waits for it, so that short sessions back up too
+                self.store.health.backup_if_due(_OWNER)  # first, and closing waits for it, so that short sessions back up too
                 if unchecked and rounds:  # not in the first round, when the first answer needs the processor
                     unchecked = False
-                    self.store.check(_OWNER)
+                    self.store.health.check(_OWNER)
                 if rounds and self.index is not None:  # the index of a long session is loaded before its first question (V9)
                     self.relieve()
                 if rounds:
-                    self.store.expire_turns(_OWNER)
+                    self.store.turns.expire(_OWNER)
                     self._read_old()
                     with suppress(DiskFull, VaultDamaged):  # nothing can be written
                         self._renew()
@@ -365,12 +365,12 @@ class OpenVault:
 
     def _read_old(self) -> None:
         """Extract entities and facts from memories of releases that did not, a page at a time."""
-        while self.store.read_old(_OWNER, limit=_OLD) and not self._rested():
+        while self.store.entities.reindex(_OWNER, limit=_OLD) and not self._rested():
             pass
 
     def _renew(self) -> None:
         """Encrypt and screen memories of older releases as this release would, a page at a time."""
-        while self.store.seal_old(_OWNER, limit=_OLD) and not self._rested():
+        while self.store.sensitivity.seal_old(_OWNER, limit=_OLD) and not self._rested():
             pass
         while self.live.now.guard_injection and not self._ending.is_set():
             upto = rescreen(self.store, _OWNER, self.live.now, after=self._screened_to, page=_OLD)
@@ -384,7 +384,7 @@ class OpenVault:
         if self._ending.wait(_BREATH_S):
             return True
         for _ in range(int(self.live.tuned(DreamLimits).care_pause_s / 4 / _QUIET_S)):
-            if self.env.monotonic() - self.store.used_at >= _QUIET_S:
+            if self.env.monotonic() - self.store.last_used >= _QUIET_S:
                 break
             if self._ending.wait(_QUIET_S):
                 return True
@@ -401,7 +401,7 @@ class OpenVault:
         """Make missing vectors if the encoder answers, pausing between pages; stops when the vault closes."""
         if self._embedder is None:
             self._sought = False  # one may have been installed since
-        embedder, latest = self.embedder, self.store.latest_change(_OWNER)
+        embedder, latest = self.embedder, self.store.changes.latest(_OWNER)
         if embedder is None or latest == self._filled_to:
             return
         if isinstance(embedder, RemoteEmbedder) and embedder.trouble:

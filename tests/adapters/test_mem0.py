@@ -220,7 +220,7 @@ def test_what_is_not_mem0s_stays_out_of_reach(tmp_path: Path, env: Env) -> None:
         assert m.add("What is the weather like?", user_id="alice", run_id="r")["results"] == []
         m.reset()
         assert m.get_all(user_id="alice")["results"] == []
-        assert store_of(m._mem).turns_before(m._at({"user_id": "alice", "run_id": "r"}).reader, "r", 1 << 40, limit=5) == []
+        assert store_of(m._mem).turns.before(m._at({"user_id": "alice", "run_id": "r"}).reader, "r", 1 << 40, limit=5) == []
     with engram.open(tmp_path / "vault", key=KEY, settings=GIVEN, user="alice") as mem:
         assert [one.text for one in mem.list()] == ["Kept by another program"]
 

@@ -60,21 +60,21 @@ def test_the_new_fact_is_kept_and_the_old_one_retired(mem: Engram) -> None:
 def test_a_correction_is_made_whole_or_not_at_all(mem: Engram) -> None:
     old, owner = mem.remember(OLD), replace(mem.reader, role=Role.OWNER)
     refuse = "CREATE TRIGGER refuse BEFORE INSERT ON edges BEGIN SELECT RAISE(ABORT, 'refused'); END"
-    store_of(mem)._write(owner, "test", lambda connection: connection.execute(refuse))  # its last step fails
+    store_of(mem).gate.write(owner, "test", lambda connection: connection.execute(refuse))  # its last step fails
     with pytest.raises(EngramError):
         mem.feedback(old.id, False, correction=NEW)
     assert texts(mem.list(status=None)) == [OLD]
     kept = mem.get(old.id)
     assert kept is not None
     assert (kept.status, kept.unhelpful) == (Status.ACTIVE, 0)
-    store_of(mem)._write(owner, "test", lambda connection: connection.execute("DROP TRIGGER refuse"))
+    store_of(mem).gate.write(owner, "test", lambda connection: connection.execute("DROP TRIGGER refuse"))
     assert mem.feedback(old.id, False, correction=NEW).text == NEW
     assert said(mem) == [NEW]
 
 
 def test_the_new_fact_has_its_vector_at_once(mem: Engram) -> None:
     new = mem.feedback(mem.remember(OLD).id, correction=NEW)
-    vectors = dict(store_of(mem).vectors(mem.reader, "text"))
+    vectors = dict(store_of(mem).vectors.visible(mem.reader, "text"))
     assert new.key in vectors
     assert mem.backfill() == 0
 
@@ -210,7 +210,7 @@ def test_nor_by_one_who_looked_before_it_was_corrected(mem: Engram) -> None:
     """Between the look and the write another process may correct it: the transaction that writes looks again."""
     new = mem.feedback(mem.remember(OLD).id, correction=NEW)
     drafts = [Draft(memory=Memory(text=text)) for text in (OLD, "My brother lives in Faro")]
-    kept = store_of(mem).capture(mem.reader, mem.reader.scope, [], drafts)
+    kept = store_of(mem).capture.write(mem.reader, mem.reader.scope, [], drafts)
     assert kept[0] == new
     assert sorted(texts(mem.list())) == ["My brother lives in Faro", NEW]
 
@@ -232,8 +232,8 @@ def test_in_another_place_it_was_never_corrected(mem: Engram) -> None:
 def test_what_was_superseded_otherwise_may_be_said_again(mem: Engram) -> None:
     """Who moved away may move back: only a correction says that it was wrong."""
     old, new = mem.remember(OLD), mem.remember(NEW)
-    store_of(mem).relate(mem.reader, [Edge(new.id, old.id, "supersedes")])
-    store_of(mem).set_status(mem.reader, old.id, Status.SUPERSEDED, "moved")
+    store_of(mem).edges.put(mem.reader, [Edge(new.id, old.id, "supersedes")])
+    store_of(mem).memories.set_status(mem.reader, old.id, Status.SUPERSEDED, "moved")
     assert mem.remember(OLD).status is Status.ACTIVE
 
 

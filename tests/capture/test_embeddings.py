@@ -39,13 +39,13 @@ def test_two_who_fill_one_vault_make_no_vector_twice(tmp_path: Path) -> None:
             thread.join(120)
         assert sum(counts) == 40
         assert len(made) == len(set(made)) == 40
-        assert store_of(one).without_vector(OWNER, SPACE, after=0, limit=5) == []
+        assert store_of(one).vectors.missing(OWNER, SPACE, after=0, limit=5) == []
 
 
 def test_whoever_fills_waits_for_anothers_page_and_stops_when_told(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault", words_only=True) as mem:
         mem.remember("The boat is called Ida")
-        with store_of(mem).filling(0.0) as ours:
+        with store_of(mem).health.filling(0.0) as ours:
             assert ours
             assert fill(store_of(mem), OWNER, words_apart(), page=3, rest=lambda: True) == 0
         assert fill(store_of(mem), OWNER, words_apart(), page=3) == 1

@@ -138,7 +138,7 @@ def test_without_a_model_nothing_waits(tmp_path: Path) -> None:
     with open_with(tmp_path / "v", None) as mem:
         report = mem.observe(user=WEIGHTY)
         assert "read" not in report.counts
-        assert store_of(mem).waiting(mem.reader, "s", limit=10) == []
+        assert store_of(mem).turns.waiting(mem.reader, "s", limit=10) == []
 
 
 # ── what is believed ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -85,7 +85,7 @@ def test_a_turn_that_is_an_attack_does_not_come_to_mind(mem: Engram) -> None:
 
 
 def test_what_came_in_past_the_rules_is_judged_before_it_goes_out(mem: Engram) -> None:
-    (past,) = mem._vault.store.add(mem._reader, [Memory(text=PLAIN, scope=mem._reader.scope)])
+    (past,) = mem._vault.store.memories.add(mem._reader, [Memory(text=PLAIN, scope=mem._reader.scope)])
     assert past.screened == 0
     assert past.id not in [hit.memory.id for hit in mem.recall("previous instructions and system prompt", limit=10)]
 
@@ -98,9 +98,9 @@ def test_what_other_rules_have_judged_is_judged_beside_the_use_and_the_reason_st
 def _judged_anew(mem: Engram) -> None:
     store, reader, settings = mem._vault.store, mem._reader, mem._vault.live.now
     texts = [PLAIN, "The harbour in Bergen has a fish market.", SUBTLE]
-    attack, harmless, subtle = store.add(reader, [Memory(text=text, scope=reader.scope) for text in texts])
+    attack, harmless, subtle = store.memories.add(reader, [Memory(text=text, scope=reader.scope) for text in texts])
     seen = mem.remember("Somebody has looked at this one.")
-    after, pages, change = 0, 0, store.latest_change(OWNER)
+    after, pages, change = 0, 0, store.changes.latest(OWNER)
     while (upto := rescreen(store, OWNER, settings, after=after, page=2)) is not None:
         after, pages = upto, pages + 1
     assert pages == 2, "a page at a time"
@@ -109,15 +109,17 @@ def _judged_anew(mem: Engram) -> None:
     assert marks[harmless.id] == (False, VERSION)
     assert "overrides its instructions" in mem.status_history(attack.id)[-1].reason
     assert mem.get(seen.id) == seen
-    assert {one.key for one in store.changes(OWNER, after=change, limit=9)} == {attack.key, subtle.key}, "others are as they were"
-    assert store.screened_otherwise(OWNER, VERSION, after=0, limit=10) == []
+    assert {one.key for one in store.changes.since(OWNER, after=change, limit=9)} == {attack.key, subtle.key}, (
+        "others are as they were"
+    )
+    assert store.sensitivity.screened_otherwise(OWNER, VERSION, after=0, limit=10) == []
     found = mem.recall("previous instructions and the harbour in Bergen", limit=10)
     assert {hit.memory.id for hit in found} <= {harmless.id, seen.id}
 
 
 def test_care_judges_it_unasked(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault", tuning=[DreamLimits(warm_after_s=0.0, care_pause_s=0.1)]) as mem:
-        (past,) = mem._vault.store.add(mem._reader, [Memory(text=PLAIN, scope=mem._reader.scope)])
+        (past,) = mem._vault.store.memories.add(mem._reader, [Memory(text=PLAIN, scope=mem._reader.scope)])
         wait_until(lambda: mem.get(past.id).flagged)  # type: ignore[union-attr]
 
 

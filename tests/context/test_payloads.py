@@ -29,7 +29,9 @@ PAYLOADS = [
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_no_payload_leaves_its_line_or_its_fence(tmp_path: Path, payload: str) -> None:
     with open_mind(tmp_path / "vault", guard_injection=False) as mem:
-        mem._vault.store.add(mem._reader, [Memory(text=payload, scope=mem._reader.scope)])  # past capture, which takes marks out
+        mem._vault.store.memories.add(
+            mem._reader, [Memory(text=payload, scope=mem._reader.scope)]
+        )  # past capture, which takes marks out
         mem.remember("The harbour opens at six.")
         window = mem.context("when does the harbour open?", model="gpt-4", budget=900, history=[Turn(payload)])
         lines = window.text.splitlines()

@@ -117,14 +117,14 @@ def test_an_unanswered_question_is_a_gap_until_answered(mem: Engram) -> None:
     assert (gap.text, gap.times, gap.scope) == (UNKNOWN, 3, REX.scope)
     mem.remember("The ferry Aurora leaves from the harbour of Bergen")
     assert mem.gaps() == []
-    assert mem._vault.store.gaps(REX, limit=9) == []  # it is gone, and not only hidden
+    assert mem._vault.store.gaps.select(REX, limit=9) == []  # it is gone, and not only hidden
 
 
 def test_recall_itself_writes_nothing(mem: Engram) -> None:
-    written = mem._vault.store.latest_change(REX)
+    written = mem._vault.store.changes.latest(REX)
     mem.recall(UNKNOWN)
-    assert mem._vault.store.gaps(REX, limit=9, to_offer=True) == []  # it waits for the next batch
-    assert mem._vault.store.latest_change(REX) == written
+    assert mem._vault.store.gaps.select(REX, limit=9, to_offer=True) == []  # it waits for the next batch
+    assert mem._vault.store.changes.latest(REX) == written
 
 
 def test_a_recorded_question_survives_the_process(path: Path, env: Env) -> None:
@@ -169,7 +169,7 @@ def test_contested_memories_are_asked_about_once_a_week_in_their_scope(path: Pat
         assert section(mem, "unknown", PLAIN) == question
         assert section(mem, "unknown", PLAIN) == ""
         assert section(mem.as_reader(Reader(Scope(agent="ann"))), "unknown", PLAIN) == ""
-        assert not mem._vault.store.gaps(mem.reader, limit=10)  # nobody asked for it
+        assert not mem._vault.store.gaps.select(mem.reader, limit=10)  # nobody asked for it
     clock.advance(6 * DAY)
     with opened(path, env) as mem:
         assert section(mem, "unknown", PLAIN) == ""
@@ -227,9 +227,9 @@ def test_an_erasure_removes_gaps_about_the_memory(mem: Engram) -> None:
     fact = mem.remember("The Aurora is a ferry that carries lemons")
     mem.recall("Who painted the mural behind the bakery?")
     mem.recall("Which captain sails the Aurora?", limit=1)
-    assert {gap.text for gap in mem._vault.store.gaps(REX, limit=9)} >= {"Who painted the mural behind the bakery?"}
+    assert {gap.text for gap in mem._vault.store.gaps.select(REX, limit=9)} >= {"Who painted the mural behind the bakery?"}
     mem.forget(fact.id, erase=True)
-    assert [gap.text for gap in mem._vault.store.gaps(REX, limit=9)] == ["Who painted the mural behind the bakery?"]
+    assert [gap.text for gap in mem._vault.store.gaps.select(REX, limit=9)] == ["Who painted the mural behind the bakery?"]
 
 
 # ── the morning after ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -287,7 +287,7 @@ def test_flagged_memories_are_not_in_a_briefing(path: Path, env: Env, clock: Han
     with opened(path, env) as mem:
         everyone = mem.as_reader(Reader())
         kept = everyone.remember("The audit was moved to June")
-        mem._vault.store.update(everyone.reader, everyone.remember("The zebra house is closed").id, {"flagged": True})
+        mem._vault.store.memories.update(everyone.reader, everyone.remember("The zebra house is closed").id, {"flagged": True})
         assert mem.morning().news == (kept,)
         text = section(mem, "morning")
         assert "audit" in text

@@ -122,7 +122,7 @@ def test_a_memory_cannot_end_its_fence(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault") as mem:
         mem.remember("zebra placeholder")
         store = mem._vault.store
-        store.update(mem.reader, mem.list()[0].id, {"text": evil})  # past capture, which would have taken the mark out
+        store.memories.update(mem.reader, mem.list()[0].id, {"text": evil})  # past capture, which would have taken the mark out
         window = mem.context("zebra", model=MODEL, budget=200)
         assert window.text.count("⟦/engram:recalled⟧") == 1
         assert window.text.endswith("⟦/engram:recalled⟧")
@@ -272,7 +272,7 @@ def test_confidence_is_said_where_it_is_low_and_the_year_where_it_changes(tmp_pa
     with open_mind(tmp_path / "vault") as mem:
         for text, year, month in (("The red zebra sleeps", 2023, 3), ("The old zebra eats", 2023, 5), ("A zebra runs", 2024, 5)):
             kept = mem.remember(text, happened_at=datetime(year, month, 7, 12, tzinfo=UTC))
-            mem._vault.store.update(mem.reader, kept.id, {"confidence": 0.4 if month == 3 else 0.9})
+            mem._vault.store.memories.update(mem.reader, kept.id, {"confidence": 0.4 if month == 3 else 0.9})
         lines = mem.context("zebra", model=MODEL).text.splitlines()
         said = [line.partition(": ")[0] for line in lines if "zebra" in line]
         assert [line for line in lines if line.startswith("7 ")] == ["7 March 2023", "7 May", "7 May 2024"]

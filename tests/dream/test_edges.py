@@ -32,7 +32,7 @@ def run_links(mem: Engram) -> PassReport:
 
 
 def similarity_edges(mem: Engram, memory: str) -> list[Edge]:
-    return [edge for edge in mem._vault.store.edges(mem.reader, [memory]) if edge.kind == SIMILAR]
+    return [edge for edge in mem._vault.store.edges.of(mem.reader, [memory]) if edge.kind == SIMILAR]
 
 
 def pair(mem: Engram, clock: HandClock) -> tuple[str, str]:
@@ -71,7 +71,7 @@ def test_a_second_run_changes_nothing_and_an_undo_restores_everything(mem: Engra
     known = rows(mem._vault.store)
     assert not run_links(mem).ids
     assert rows(mem._vault.store) == known != before
-    mem._vault.store.undo_pass(mem.reader, done.pass_id)
+    mem._vault.store.dreams.undo(mem.reader, done.pass_id)
     assert rows(mem._vault.store) == before
 
 
@@ -90,7 +90,7 @@ def test_a_faded_edge_is_replaced_by_another_and_an_undo_restores_it(mem: Engram
     assert edge not in similarity_edges(mem, newer)
     assert {(one.source, one.target) for one in similarity_edges(mem, third)} <= {(third, older), (third, newer)}
     assert similarity_edges(mem, third), "the places are free"
-    mem._vault.store.undo_pass(mem.reader, done.pass_id)
+    mem._vault.store.dreams.undo(mem.reader, done.pass_id)
     assert rows(mem._vault.store) == before
     for number in range(9):
         clock.advance(200 * DAY)
@@ -112,10 +112,10 @@ def test_memories_of_different_scopes_are_not_linked(mem: Engram, clock: HandClo
     clock.advance(DAY)
     other = Memory(text=PAIR[1], scope=Scope(agent="rex", channel="lab"))
     store, reader = mem._vault.store, replace(mem.reader, scope=other.scope)
-    made = store.add(reader, [other])[0]
+    made = store.memories.add(reader, [other])[0]
     mem.backfill()
     run(context_of(mem, reader), [LINK], None, verb="dream")
-    assert not [edge for edge in store.edges(reader, [made.id]) if edge.kind == SIMILAR]
+    assert not [edge for edge in store.edges.of(reader, [made.id]) if edge.kind == SIMILAR]
 
 
 def test_linking_without_vectors_waits_for_them(mem: Engram, clock: HandClock) -> None:

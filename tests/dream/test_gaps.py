@@ -30,7 +30,7 @@ def store_services(mem: Engram) -> None:
 
 
 def open_gaps(mem: Engram) -> list[str]:
-    return [gap.text for gap in mem._vault.store.gaps(mem.reader, limit=10)]
+    return [gap.text for gap in mem._vault.store.gaps.select(mem.reader, limit=10)]
 
 
 def test_a_missing_field_is_asked_for_once_until_it_is_known(mem: Engram) -> None:
@@ -41,7 +41,7 @@ def test_a_missing_field_is_asked_for_once_until_it_is_known(mem: Engram) -> Non
     assert not run_gaps(mem).ids
     assert rows(mem._vault.store) == before
     mem.learn("Draco", "owner", "Team 9")
-    mem._vault.store.wondered(mem.reader, "Who owns Draco?", answered=True)
+    mem._vault.store.gaps.put(mem.reader, "Who owns Draco?", answered=True)
     assert not run_gaps(mem).ids
     assert not open_gaps(mem)
 
@@ -60,7 +60,7 @@ def test_two_peers_are_too_few_and_peers_of_another_scope_do_not_count(mem: Engr
     mem.learn("Draco", "port", "9000")
     assert not run_gaps(mem).ids
     lab = replace(mem.reader, scope=Scope(agent="rex", channel="lab"))
-    mem._vault.store.add(lab, [replace(mem.list()[0], id="", key=0, scope=lab.scope, text="Corvus is owned by Kim.")])
+    mem._vault.store.memories.add(lab, [replace(mem.list()[0], id="", key=0, scope=lab.scope, text="Corvus is owned by Kim.")])
     assert not run_gaps(mem).ids
 
 

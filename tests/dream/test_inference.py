@@ -39,7 +39,7 @@ def test_a_conclusion_is_stored_with_its_premises_and_lower_confidence(mem: Engr
     assert made.text == FOLLOWS
     assert verification(made) is Verification.SYSTEM_INFERRED
     assert 0.7 < made.confidence < min(mem.get(first).confidence, mem.get(second).confidence)
-    links = mem._vault.store.edges(mem.reader, [made.id])
+    links = mem._vault.store.edges.of(mem.reader, [made.id])
     assert {(edge.target, edge.kind) for edge in links} == {(first, "inferred_from"), (second, "inferred_from")}
     assert [hit.memory.id for hit in mem.recall("Is the parser part of the toolchain?", limit=3)].index(made.id) > -1
 
@@ -84,8 +84,8 @@ def test_premises_must_be_confident_stated_and_of_one_scope(mem: Engram) -> None
     unsure = Memory(text=CHAIN[1], confidence=0.6, scope=mem.reader.scope)
     elsewhere = Memory(text=CHAIN[1], confidence=0.9, scope=replace(mem.reader.scope, channel="lab"))
     remember_all(mem, CHAIN[0])
-    store.add(mem.reader, [unsure])
-    store.add(replace(mem.reader, scope=elsewhere.scope), [elsewhere])
+    store.memories.add(mem.reader, [unsure])
+    store.memories.add(replace(mem.reader, scope=elsewhere.scope), [elsewhere])
     run_inference(mem)
     assert not conclusions(mem)
 
@@ -108,7 +108,7 @@ def test_a_second_run_adds_nothing_and_an_undo_removes_the_conclusions(mem: Engr
     known = rows(mem._vault.store)
     assert not run_inference(mem).ids
     assert rows(mem._vault.store) == known != before
-    mem._vault.store.undo_pass(mem.reader, done.pass_id)
+    mem._vault.store.dreams.undo(mem.reader, done.pass_id)
     assert not conclusions(mem)
     assert rows(mem._vault.store) == before
 

@@ -24,7 +24,7 @@ def day(mem: Engram, number: int) -> int:
         Memory(text=f"A gull sat on roof {number} of {town}", scope=scope, category="moment", importance=0.1),
         Memory(text=f"Bus {number} to {town} was late", scope=scope, category="moment", importance=0.1),
     ]
-    return len(mem._vault.store.add(mem.reader, said))
+    return len(mem._vault.store.memories.add(mem.reader, said))
 
 
 def test_ninety_days_of_use_leave_fewer_active_memories_and_equal_recall(mem: Engram, clock: HandClock) -> None:
@@ -41,7 +41,7 @@ def test_ninety_days_of_use_leave_fewer_active_memories_and_equal_recall(mem: En
 
     asked = range(0, 90, 6)
     found = [mem.recall(f"{TRADES[number // 10]} {TOWNS[number % 10]} gate {number}", limit=3) for number in asked]
-    in_use = len(mem._vault.store.keys_having(OWNER, Filter(statuses=(Status.ACTIVE,))))
+    in_use = len(mem._vault.store.memories.keys_having(OWNER, Filter(statuses=(Status.ACTIVE,))))
     assert said == 450
     assert in_use == 90, "every fact once; guesses and slight things are put away"
     assert all(f"gate {number}" in hits[0].memory.text for number, hits in zip(asked, found, strict=True))

@@ -59,7 +59,7 @@ def test_a_truncated_change_log_makes_a_pass_visit_everything(mem: Engram) -> No
         mem.remember(text)
     store = mem._vault.store
     sql = "DELETE FROM changes WHERE seq < (SELECT max(seq) FROM changes)"
-    store._writer.run(lambda connection: connection.execute(sql).get, "a test")
+    store.gate.writer.run(lambda connection: connection.execute(sql).get, "a test")
     assert mem.consolidate().ids
 
 
@@ -124,12 +124,12 @@ def test_a_retired_memory_is_not_due_any_more(mem: Engram, clock: HandClock) -> 
     mem.consolidate()
     mem.forget(event.id)
     mem.consolidate()
-    with mem._vault.store._readers.use("a test") as connection:
+    with mem._vault.store.gate.readers.use("a test") as connection:
         assert connection.execute("SELECT count(*) FROM dues").get == 0
     mem.restore(event.id)
     mem.consolidate()
     clock.advance(200 * 86_400)
-    assert mem._vault.store.due(mem.reader, "promote", clock.now(), 9) == [mem.get(event.id)]
+    assert mem._vault.store.dreams.due(mem.reader, "promote", clock.now(), 9) == [mem.get(event.id)]
 
 
 def test_a_contradiction_is_decided_once_evidence_is_better(mem: Engram, clock: HandClock) -> None:
@@ -139,7 +139,7 @@ def test_a_contradiction_is_decided_once_evidence_is_better(mem: Engram, clock: 
     assert {edge.kind for edge in mem.edges(new.id)} == {"contradicts"}
     assert not mem.consolidate().ids
 
-    mem._vault.store.update(mem.reader, new.id, {"confidence": 0.95})
+    mem._vault.store.memories.update(mem.reader, new.id, {"confidence": 0.95})
     report = mem.consolidate()
 
     assert report.changes["settle.settled"] == (new.id,)
@@ -182,7 +182,7 @@ def test_a_derived_memory_is_inferred_inherits_sensitivity_and_has_one_scope(mem
     assert {edge.target for edge in mem.edges(made) if edge.kind == "derived_from"} == {one.id, two.id}
     assert not run(owner, [deriving("Two agents know the hall", two.id, hers.id)], None, verb="dream").ids
     mem.forget(one.id, erase=True)
-    assert not mem._vault.store.get(OWNER, [made]), "what has the words of what is erased goes with it"
+    assert not mem._vault.store.memories.get(OWNER, [made]), "what has the words of what is erased goes with it"
 
 
 def test_a_corrected_statement_is_not_derived_again(mem: Engram) -> None:
@@ -222,10 +222,10 @@ def test_a_pass_dated_years_ahead_does_not_delay_the_next(mem: Engram, clock: Ha
     keep(mem, *(f"Shelf {number} holds jars of plum jam" for number in range(200)), *PAIR)
     clock.advance(3 * 365 * 86_400)
     store = mem._vault.store
-    left = store.begin_pass(mem.reader, "dream")
+    left = store.dreams.begin(mem.reader, "dream")
     assert left is not None
-    store._holding.clear()  # as if its process had died
-    assert store.begin_pass(mem.reader, "dream") is None
+    store.gate.held_passes.clear()  # as if its process had died
+    assert store.dreams.begin(mem.reader, "dream") is None
 
     clock.set(clock.now() - timedelta(days=3 * 365))
 

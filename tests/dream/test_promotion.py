@@ -25,7 +25,7 @@ def run_promotion(mem: Engram, reader: Reader | None = None) -> PassReport:
 
 def event(mem: Engram, text: str = "We shipped the parser in Berlin", **more: Any) -> Memory:
     draft = Memory(text=text, kind=Kind.EPISODE, category="moment", scope=mem.reader.scope, importance=0.8, **more)
-    return mem._vault.store.add(mem.reader, [draft])[0]
+    return mem._vault.store.memories.add(mem.reader, [draft])[0]
 
 
 def use(mem: Engram, memory: Memory, times: int = 5) -> None:
@@ -92,7 +92,7 @@ def test_a_second_run_changes_nothing_and_an_undo_restores_everything(mem: Engra
     kept = rows(mem._vault.store)
     assert not run_promotion(mem).ids
     assert rows(mem._vault.store) == kept != before
-    mem._vault.store.undo_pass(mem.reader, done.pass_id)
+    mem._vault.store.dreams.undo(mem.reader, done.pass_id)
     assert rows(mem._vault.store) == before
 
 
@@ -110,5 +110,5 @@ def test_memories_that_may_move_are_rechecked_at_twice_their_age(mem: Engram, cl
     run_promotion(mem)
     store, now = mem._vault.store, clock.now()
     later = timedelta(days=max(days, 1))
-    assert not store.due(mem.reader, "promote", now + later - timedelta(minutes=1), 10)
-    assert [one.id for one in store.due(mem.reader, "promote", now + later, 10)] == [memory.id]
+    assert not store.dreams.due(mem.reader, "promote", now + later - timedelta(minutes=1), 10)
+    assert [one.id for one in store.dreams.due(mem.reader, "promote", now + later, 10)] == [memory.id]

@@ -34,7 +34,7 @@ def run_rehearsal(mem: Engram, reader: Reader | None = None) -> PassReport:
 
 def event(mem: Engram, text: str = "We shipped the parser in Berlin", importance: float = 0.8, **more: Any) -> Memory:
     draft = Memory(text=text, kind=Kind.EPISODE, category="moment", scope=mem.reader.scope, importance=importance, **more)
-    return mem._vault.store.add(mem.reader, [draft])[0]
+    return mem._vault.store.memories.add(mem.reader, [draft])[0]
 
 
 def state(mem: Engram, memory: Memory) -> Lifecycle:
@@ -73,7 +73,7 @@ def test_a_second_run_changes_nothing_and_an_undo_restores_everything(mem: Engra
     known = rows(mem._vault.store)
     assert not run_rehearsal(mem).ids
     assert rows(mem._vault.store) == known != before
-    mem._vault.store.undo_pass(mem.reader, done.pass_id)
+    mem._vault.store.dreams.undo(mem.reader, done.pass_id)
     assert rows(mem._vault.store) == before
 
 

@@ -63,7 +63,7 @@ def test_a_dry_run_changes_nothing(mem: Engram) -> None:
     assert report.counts["merge.merged"] == 1
     assert not report.pass_id
     assert rows(mem._vault.store) == kept
-    assert not mem._vault.store.passes(mem.reader, limit=10)
+    assert not mem._vault.store.dreams.select(mem.reader, limit=10)
 
 
 def everything(first: Memory, second: Memory, third: Memory) -> Job:
@@ -97,13 +97,13 @@ def test_undoing_a_pass_restores_every_row(mem: Engram) -> None:
         *("merged", "archived", "placed", "weighed", "linked", "derived"),
     }
     assert rows(mem._vault.store) != kept
-    undone = mem._vault.store.undo_pass(mem.reader, report.pass_id)
+    undone = mem._vault.store.dreams.undo(mem.reader, report.pass_id)
 
     assert undone.counts["left"] == 0
     assert rows(mem._vault.store) == kept
-    assert mem._vault.store.passes(mem.reader, limit=1)[0].ending is PassStatus.UNDONE
+    assert mem._vault.store.dreams.select(mem.reader, limit=1)[0].ending is PassStatus.UNDONE
     with pytest.raises(Conflict):
-        mem._vault.store.undo_pass(mem.reader, report.pass_id)
+        mem._vault.store.dreams.undo(mem.reader, report.pass_id)
 
 
 def test_an_undo_restores_a_row_that_a_pass_changed_twice(mem: Engram) -> None:
@@ -123,7 +123,7 @@ def test_an_undo_restores_a_row_that_a_pass_changed_twice(mem: Engram) -> None:
 def test_an_undone_merge_is_not_repeated(mem: Engram) -> None:
     remember_pair(mem)
     report = run(context_of(mem), [MERGE], None, verb="dream")
-    mem._vault.store.undo_pass(mem.reader, report.pass_id)
+    mem._vault.store.dreams.undo(mem.reader, report.pass_id)
     for memory in mem.list():
         mem.update(memory.id, importance=0.9)
 
@@ -215,7 +215,7 @@ def test_nothing_is_inferred_from_another_scope_or_from_conclusions(mem: Engram)
     )
     assert run(context_of(mem), [proposing(derived)], None, verb="dream").ids
     store, ada = mem._vault.store, Reader(Scope(agent="ada"))
-    found = store.said_of(mem.reader, ["compiler"], backwards=True, most=9)
+    found = store.facts.of(mem.reader, ["compiler"], backwards=True, most=9)
     assert [fact.memory for fact in found] == [one.id]
-    assert store.said_of(ada, ["compiler"], backwards=True, most=9) == []
-    assert store.said_by(ada, [one.key]) == []
+    assert store.facts.of(ada, ["compiler"], backwards=True, most=9) == []
+    assert store.facts.by(ada, [one.key]) == []

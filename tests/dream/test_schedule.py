@@ -97,7 +97,7 @@ def test_an_unfinished_dream_is_resumed_as_a_dream(mem: Engram) -> None:
     mem._vault.store.used_at -= 60.0
     mem._vault._dream()
     assert (owner.dreams()[0].ending, owner.dreams()[0].verb) == (PassStatus.DONE, "dream")
-    assert mem._vault.store.reach(OWNER, "gaps").change >= 0, "with the jobs that only a dream has"
+    assert mem._vault.store.dreams.cursor(OWNER, "gaps").change >= 0, "with the jobs that only a dream has"
 
 
 def test_reads_of_a_pass_are_neither_counted_nor_audited(filled: Engram, clock: HandClock) -> None:

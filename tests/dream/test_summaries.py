@@ -37,7 +37,7 @@ def test_three_likes_are_summarized_in_one_sentence_linked_to_its_sources(mem: E
     assert made.text == "The user likes jazz, Thai food and hiking."
     assert made.source is Source.INFERRED
     assert made.confidence <= min(mem.get(one).confidence for one in ids)
-    links = mem._vault.store.edges(mem.reader, [made.id])
+    links = mem._vault.store.edges.of(mem.reader, [made.id])
     assert {(edge.target, edge.kind) for edge in links} == {(one, "inferred_from") for one in ids}
     assert [mem.get(one).status for one in ids] == [Status.ACTIVE] * 3
 
@@ -63,7 +63,7 @@ def test_a_summary_is_retired_with_any_source_and_holds_nothing_erased(mem: Engr
 def test_two_facts_are_too_few_and_scopes_are_summarized_apart(mem: Engram) -> None:
     remember_all(mem, *LIKES[:2])
     lab = replace(mem.reader, scope=Scope(agent="rex", channel="lab"))
-    mem._vault.store.add(lab, [Memory(text=LIKES[2], scope=lab.scope, confidence=0.9)])
+    mem._vault.store.memories.add(lab, [Memory(text=LIKES[2], scope=lab.scope, confidence=0.9)])
     run_summaries(mem)
     run(context_of(mem, lab), [GATHER], None, verb="dream")
     assert not stored_summaries(mem)
@@ -76,7 +76,7 @@ def test_a_second_run_changes_nothing_and_an_undo_removes_the_summary(mem: Engra
     known = rows(mem._vault.store)
     assert not run_summaries(mem).ids
     assert rows(mem._vault.store) == known != before
-    mem._vault.store.undo_pass(mem.reader, done.pass_id)
+    mem._vault.store.dreams.undo(mem.reader, done.pass_id)
     assert rows(mem._vault.store) == before
 
 

@@ -33,7 +33,7 @@ def context_of(mem: Engram, reader: Reader | None = None) -> JobContext:
 
 def rows(store: SqliteStore) -> Mapping[str, list[Any]]:
     """Return every row of every table that holds knowledge."""
-    with store._readers.use("a test") as connection:
+    with store.gate.readers.use("a test") as connection:
         sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'lexicon%' ORDER BY name"
         tables = [str(row[0]) for row in connection.execute(sql) if str(row[0]) not in _MOVING]
         return {table: sorted(map(repr, connection.execute(f'SELECT * FROM "{table}"').fetchall())) for table in tables}
@@ -42,4 +42,4 @@ def rows(store: SqliteStore) -> Mapping[str, list[Any]]:
 def keep(mem: Engram, *texts: str, **more: Any) -> list[str]:
     """Store statements in one commit, bypassing duplicate detection; return their ids."""
     made = [Memory(text=text, scope=mem.reader.scope, **more) for text in texts]
-    return [memory.id for memory in mem._vault.store.add(mem.reader, made)]
+    return [memory.id for memory in mem._vault.store.memories.add(mem.reader, made)]

@@ -105,7 +105,7 @@ def test_agents_have_a_higher_rate_limit_than_guests(slowly: tuple[Engram, HandC
 def test_a_question_waits_only_briefly_for_a_writer(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault", words_only=True, ask_per_minute=1) as mem:
         entered, leave = threading.Event(), threading.Event()
-        writer = mem._vault.store._writer
+        writer = mem._vault.store.gate.writer
         writer.later(lambda _: (entered.set(), leave.wait(120)), "something long")
         assert entered.wait(120)
         try:

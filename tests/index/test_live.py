@@ -117,9 +117,9 @@ def test_the_next_search_finds_memories_written_since_loading(source: VaultSourc
     source.set_status(one, Status.ARCHIVED)
     assert len(nearest(index, vectors[1]).keys) == 0
     assert nearest(index, vectors[1], where=EVERY).keys.tolist() == [one.key]
-    source.store.update(OWNER, one.id, {"kind": Kind.SKILL})
+    source.store.memories.update(OWNER, one.id, {"kind": Kind.SKILL})
     assert nearest(index, vectors[1], where=Filter(statuses=(), kinds=(Kind.SKILL,))).keys.tolist() == [one.key]
-    source.store.update(OWNER, one.id, {"text": "other words, whose vector is yet to be made"})
+    source.store.memories.update(OWNER, one.id, {"text": "other words, whose vector is yet to be made"})
     assert len(nearest(index, vectors[1], where=EVERY).keys) == 0
     source.put([one.key], vectors[2:3])
     assert nearest(index, vectors[2], where=EVERY).keys.tolist() == [one.key]
@@ -177,7 +177,7 @@ def test_the_index_is_loaded_again_after_a_vault_was_restored(source: VaultSourc
 def test_changes_to_edges_alone_leave_the_index_unchanged(source: VaultSource, open_index: MakeIndex) -> None:
     one, two = source.add(clustered(2, 1))
     index = open_index()
-    source.store.relate(OWNER, [Edge(one.id, two.id, "like")])
+    source.store.edges.put(OWNER, [Edge(one.id, two.id, "like")])
     assert len(nearest(index, clustered(1, 1)[0]).keys) == 2
 
 

@@ -61,7 +61,7 @@ def file_of(source: VaultSource) -> Path:
 def decrypted(source: VaultSource) -> bytes:
     """Return the decrypted content of the snapshot."""
     with file_of(source).open("rb") as file:
-        return SealedFileReader(file, source.store._opened.snapshot_key, SPACE).read(1 << 30)
+        return SealedFileReader(file, source.store.gate.opened.snapshot_key, SPACE).read(1 << 30)
 
 
 def test_an_index_from_a_snapshot_answers_like_one_from_rows(source: VaultSource) -> None:
@@ -161,7 +161,7 @@ def test_a_snapshot_of_another_key_or_another_state_of_the_vault_is_not_used(sou
     with opened(source) as index:
         assert index.warmth.origin == "rows", "a snapshot that was put back was believed"
         assert sorted(nearest(index, vectors[0], 99).keys.tolist()) == keys([*kept, late])
-    source.store._opened.snapshot_key[:] = bytes(32)
+    source.store.gate.opened.snapshot_key[:] = bytes(32)
     with opened(source) as index:
         assert index.warmth.origin == "rows"
 
@@ -192,7 +192,7 @@ def test_no_trace_of_an_erased_memory_is_in_a_snapshot(source: VaultSource) -> N
     vectors = clustered(300, 1)
     kept = source.add(vectors)
     write_snapshot(source)
-    stored = dict(source.store.vectors(OWNER, SPACE))
+    stored = dict(source.store.vectors.visible(OWNER, SPACE))
     doomed, stays = kept[7], kept[8]
     assert stored[doomed.key][4:] in decrypted(source)
     with opened(source) as index:
@@ -209,7 +209,7 @@ def test_an_erasure_during_writing_leaves_no_snapshot(source: VaultSource) -> No
     """The erasure may come before the file is filled, or after that and before it gets its name."""
     vectors = clustered(40, 1)
     kept = source.add(vectors)
-    stored = dict(source.store.vectors(OWNER, SPACE))
+    stored = dict(source.store.vectors.visible(OWNER, SPACE))
     index = LiveIndex(source, OWNER, SPACE, DIMENSIONS, tuned())
     index.start()
     assert index.settle(120)
@@ -224,9 +224,9 @@ def test_an_erasure_during_writing_leaves_no_snapshot(source: VaultSource) -> No
         return count
 
     for fill in (erase_then_fill, fill_then_erase):
-        assert source.put_snapshot(OWNER, SPACE, fill) is False
+        assert source.vectors.put_snapshot(OWNER, SPACE, fill) is False
         assert list(file_of(source).parent.iterdir()) == []
-    assert source.put_snapshot(OWNER, SPACE, index._fill) is True
+    assert source.vectors.put_snapshot(OWNER, SPACE, index._fill) is True
     held = decrypted(source)
     assert [key for key in (kept[0].key, kept[1].key) if stored[key][4:] in held] == []
     index.close()
@@ -281,7 +281,7 @@ def test_the_snapshot_file_is_private_with_padded_size_and_neutral_times(source:
 
 
 def clear_and_add(source: VaultSource, count: int) -> None:
-    assert clear_snapshots(source.store._opened.folder)
+    assert clear_snapshots(source.store.gate.opened.folder)
     source.add(clustered(count, 9))
 
 
@@ -301,10 +301,10 @@ def test_restoring_a_backup_deletes_the_snapshot(source: VaultSource) -> None:
     from engram.store.sqlite import backups
 
     source.add(clustered(10, 1))
-    source.store.back_up(OWNER)
+    source.store.health.backup(OWNER)
     write_snapshot(source)
-    opened_vault = source.store._opened
-    backups.restore(opened_vault.folder, opened_vault.key, None, source.store._live.now)
+    opened_vault = source.store.gate.opened
+    backups.restore(opened_vault.folder, opened_vault.key, None, source.store.gate.live.now)
     assert list(file_of(source).parent.iterdir()) == []
 
 

@@ -117,7 +117,7 @@ def test_memories_stored_while_the_endpoint_is_down_get_their_vectors_later(
 def test_an_idle_vault_sends_no_request(server: Server, env: Env, clock: HandClock, tmp_path: Path) -> None:
     with open_vault(tmp_path / "vault", server, env, tuning=[DreamLimits(care_pause_s=0.05)], dream=False) as mem:
         mem.remember(FACTS[0])
-        wait_until(lambda: mem._vault._filled_to == mem._vault.store.latest_change(ME))
+        wait_until(lambda: mem._vault._filled_to == mem._vault.store.changes.latest(ME))
         before = len(server.asked), mem.audit(limit=1)
         clock.advance(3600)
         time.sleep(0.3)  # some rounds of care
@@ -145,7 +145,7 @@ def test_a_text_that_changed_meanwhile_does_not_get_the_vector_of_the_old_text(
 
         def slow(asked: Any) -> Any:
             if any("Miso" in text for text in asked.body["input"]):
-                mem._vault.store.update(ME, kept.id, {"text": "The parrot Kiki screams"})
+                mem._vault.store.memories.update(ME, kept.id, {"text": "The parrot Kiki screams"})
             return server.speak(asked)
 
         server.reply = slow

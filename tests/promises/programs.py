@@ -112,7 +112,7 @@ def _batches(mem: Engram, dice: random.Random) -> None:
     for number in range(10**6):
         name = f"{os.getpid()}-{number}"
         drafts = [Memory(text=_text(dice, word(n, f"batch{name}")), attributes={"batch": name}) for n in range(6)]
-        for kept in store_of(mem).add(OWNER, drafts):
+        for kept in store_of(mem).memories.add(OWNER, drafts):
             say(ack="add", id=kept.id, text=kept.text, attributes=dict(kept.attributes))
 
 
@@ -241,7 +241,7 @@ def take_part(path: str, name: str, others: list[str], rounds: int) -> None:
                 say(ack="own", id=own.id, text=own.text + " again")
             seen = mem.list(limit=200)
             strangers = [memory.id for memory in seen if memory.scope.agent not in ("", name)]
-            hits = store_of(mem).search_text(mem.reader, [word(number, other) for other in others], limit=9)
+            hits = store_of(mem).text.search(mem.reader, [word(number, other) for other in others], limit=9)
             if strangers or hits:
                 say(leak=strangers + [hit.key for hit in hits])
         say(done=True)
@@ -257,7 +257,7 @@ def see_at_once(path: str) -> None:
             if asked is None:
                 return
             found = mem.get(asked["id"])
-            hits = store_of(mem).search_text(mem.reader, [asked["word"]], limit=5)
+            hits = store_of(mem).text.search(mem.reader, [asked["word"]], limit=5)
             say(text=found.text if found else None, hits=[hit.key for hit in hits])
 
 
@@ -356,7 +356,7 @@ def erase_under_limit(path: str, limit: int) -> None:
     code = code_of(lambda: mem.forget(doomed.id, erase=True))
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     mem.remember("there is room again")
-    synchronous = store_of(mem)._writer.aside(lambda connection: connection.execute("PRAGMA synchronous").get, "asking", None)
+    synchronous = store_of(mem).gate.writer.aside(lambda connection: connection.execute("PRAGMA synchronous").get, "asking", None)
     say(code=code, gone=mem.get(doomed.id) is None, synchronous=synchronous)
     mem.close()
 
@@ -379,7 +379,7 @@ def live_on_a_full_disk(path: str, filler: str) -> None:
     acked, code = _until_refused(mem)
     say(code=code, acked=[first.id, *acked], text=mem.get(first.id).text, warnings=mem.health().warnings)
     say(
-        hits=len(store_of(mem).search_text(OWNER, [word(0, "first")], limit=5)),
+        hits=len(store_of(mem).text.search(OWNER, [word(0, "first")], limit=5)),
         writes=mem.health().writes,
         backup=code_of(mem.backup),
         erase=code_of(lambda: mem.forget(first.id, erase=True)),
@@ -539,12 +539,12 @@ def live_fully(path: str, words: int, umask: int, cwd: str) -> None:
     store = store_of(mem)
     for number, one in enumerate(ids[: words // 2]):
         mem.update(one, text=f"{word(number, 'newer')} {word(number, 'newest')}")
-        store.set_status(OWNER, one, Status.ARCHIVED, word(number, "reason"))
+        store.memories.set_status(OWNER, one, Status.ARCHIVED, word(number, "reason"))
         mem.relate(one, ids[-1], word(number, "edge"))
-    store.put_vectors(OWNER, SPACE, {1: word(1, "vector").encode() * 8}, model=word(1, "model"), dimensions=108)
+    store.vectors.put(OWNER, SPACE, {1: word(1, "vector").encode() * 8}, model=word(1, "model"), dimensions=108)
     mem.forget(ids[0], erase=True)
     for number in range(0, words, 9):
-        store.search_text(OWNER, [word(number, "text")], limit=5, where=ANY_STATUS)
+        store.text.search(OWNER, [word(number, "text")], limit=5, where=ANY_STATUS)
         mem.get(ids[number])
     mem.backup()
     mem.audit()

@@ -59,7 +59,7 @@ class Ledger:
     def compare(self, mem: Engram) -> None:
         """Compare with the vault; of what was only announced, the vault's state is taken over."""
         ids = list(self.text)
-        stored = {memory.id: memory for memory in store_of(mem).get(OWNER, ids)}
+        stored = {memory.id: memory for memory in store_of(mem).memories.get(OWNER, ids)}
         for id_ in ids:
             if id_ in self.erased or id_ in self.doomed:
                 assert id_ not in self.erased or id_ not in stored, "an acknowledged erasure is undone"
@@ -73,13 +73,13 @@ class Ledger:
             assert memory.version >= self.version.get(id_, 1)
             self.text[id_], self.version[id_] = memory.text, memory.version
             self.maybe[id_].clear()
-            assert len(store_of(mem).versions(OWNER, id_)) == memory.version - 1
+            assert len(store_of(mem).memories.versions(OWNER, id_)) == memory.version - 1
 
 
 def assert_found_by_their_words(mem: Engram, ledger: Ledger, ids: list[str]) -> None:
-    keys = {memory.id: memory.key for memory in store_of(mem).get(OWNER, ids)}
+    keys = {memory.id: memory.key for memory in store_of(mem).memories.get(OWNER, ids)}
     for id_ in ids:
-        hits = store_of(mem).search_text(OWNER, [ledger.text[id_].split()[0]], limit=3, where=ANY_STATUS)
+        hits = store_of(mem).text.search(OWNER, [ledger.text[id_].split()[0]], limit=3, where=ANY_STATUS)
         assert keys[id_] in [hit.key for hit in hits], "a memory is not found by its own word"
 
 

@@ -26,7 +26,7 @@ def fill(mem: Engram, count: int = MEMORIES) -> list[str]:
     """Add rows to every table."""
     dice = random.Random(7)
     store = store_of(mem)
-    kept = store.add(
+    kept = store.memories.add(
         OWNER,
         [
             Memory(
@@ -39,10 +39,10 @@ def fill(mem: Engram, count: int = MEMORIES) -> list[str]:
     )
     ids = [memory.id for memory in kept]
     for number in range(0, count, 5):
-        store.update(OWNER, ids[number], {"text": f"{word(number, 'newer')} {kept[number].text}"})
-        store.set_status(OWNER, ids[number], Status.ARCHIVED, f"{word(number, 'why')}")
-    store.relate(OWNER, [Edge(ids[n], ids[n + 1], "next") for n in range(count - 1)])
-    store.put_vectors(OWNER, SPACE, {m.key: bytes([m.key % 256]) * 256 for m in kept}, model="m", dimensions=252)
+        store.memories.update(OWNER, ids[number], {"text": f"{word(number, 'newer')} {kept[number].text}"})
+        store.memories.set_status(OWNER, ids[number], Status.ARCHIVED, f"{word(number, 'why')}")
+    store.edges.put(OWNER, [Edge(ids[n], ids[n + 1], "next") for n in range(count - 1)])
+    store.vectors.put(OWNER, SPACE, {m.key: bytes([m.key % 256]) * 256 for m in kept}, model="m", dimensions=252)
     return ids
 
 

@@ -36,12 +36,12 @@ def rich(mem: Engram, number: int, length: int) -> tuple[str, list[str]]:
         key_fact=fact,
         attributes={"place": value},
     )
-    kept = store.add(OWNER, [draft])[0]
-    store.update(OWNER, kept.id, {"text": f"{text} {more}"})
-    store.set_status(OWNER, kept.id, Status.ARCHIVED, reason)
-    store.put_vectors(OWNER, SPACE, {kept.key: word(number, "vector").encode() * 16}, model="m", dimensions=220)
+    kept = store.memories.add(OWNER, [draft])[0]
+    store.memories.update(OWNER, kept.id, {"text": f"{text} {more}"})
+    store.memories.set_status(OWNER, kept.id, Status.ARCHIVED, reason)
+    store.vectors.put(OWNER, SPACE, {kept.key: word(number, "vector").encode() * 16}, model="m", dimensions=220)
     asked = Question(words=word(number, "asked"), vector=word(number, "question").encode() * 16, space=Space(SPACE, "m", 220))
-    store.judge(OWNER, kept.id, False, asked)
+    store.feedback.judge(OWNER, kept.id, False, asked)
     others = [word(number, "vector"), word(number, "question"), word(number, "asked")]
     return kept.id, [*names, *(word(n, f"{number}-{length}") for n in range(length)), *others]
 
@@ -51,7 +51,7 @@ def test_no_word_of_an_erased_memory_is_left_anywhere_and_its_neighbours_stay(pa
     with open_vault(path) as mem:
         store = store_of(mem)
         lives = [rich(mem, number, length=number % 40 + 1) for number in range(60)]
-        store.relate(OWNER, [Edge(a, b, "next") for (a, _), (b, _) in itertools.pairwise(lives)])
+        store.edges.put(OWNER, [Edge(a, b, "next") for (a, _), (b, _) in itertools.pairwise(lives)])
         doomed, kept = lives[::3], [life for number, life in enumerate(lives) if number % 3]
         report = mem.forget(*(one for one, _ in doomed), erase=True)
         assert report.counts["memories"] == len(doomed)
@@ -63,9 +63,9 @@ def test_no_word_of_an_erased_memory_is_left_anywhere_and_its_neighbours_stay(pa
         for one, names in kept:
             memory = mem.get(one)
             assert memory is not None
-            assert [hit.key for hit in store.search_text(OWNER, [names[0]], limit=3, where=ANY_STATUS)] == [memory.key]
+            assert [hit.key for hit in store.text.search(OWNER, [names[0]], limit=3, where=ANY_STATUS)] == [memory.key]
         for _, names in doomed:
-            assert store.search_text(OWNER, names, limit=3, where=ANY_STATUS) == []
+            assert store.text.search(OWNER, names, limit=3, where=ANY_STATUS) == []
         with inside(path) as connection:
             judged = {
                 row[0] for row in connection.execute("SELECT m.id FROM feedback AS f LEFT JOIN memories AS m ON m.key = f.memory")
@@ -74,7 +74,7 @@ def test_no_word_of_an_erased_memory_is_left_anywhere_and_its_neighbours_stay(pa
         asked = [names[-2] for _, names in kept]
         assert traces(image(path), asked) == asked, "the vectors of questions are not where they are looked for"
         assert traces(image(path), [names[-1] for _, names in lives]) == [], "the words of a question were kept"
-        ends = {end for edge in store.edges(OWNER, [one for one, _ in kept]) for end in (edge.source, edge.target)}
+        ends = {end for edge in store.edges.of(OWNER, [one for one, _ in kept]) for end in (edge.source, edge.target)}
         assert ends == {one for one, _ in kept}, "a link to what was erased, or none where two were left"
     assert traces(image(path), erased) == []
     assert traces(image(path), [names[0] for _, names in kept]) != [], "the image shows nothing at all"
@@ -93,11 +93,11 @@ def test_copies_of_words_that_years_of_writing_left_in_pages_are_erased_too(path
                 attributes={"k": names[1]},
                 scope=Scope(agent=f"a{number % 5}"),
             )
-            kept = store.add(OWNER, [draft])[0]
+            kept = store.memories.add(OWNER, [draft])[0]
             ids[kept.id] = names
             if number % 3 == 0:
                 one = dice.choice(list(ids))
-                store.update(OWNER, one, {"text": f"{ids[one][0]} {ids[one][2]} " + "y" * dice.randrange(0, 2500)})
+                store.memories.update(OWNER, one, {"text": f"{ids[one][0]} {ids[one][2]} " + "y" * dice.randrange(0, 2500)})
         doomed = dice.sample(list(ids), 250)
         for start in range(0, len(doomed), 50):
             mem.forget(*doomed[start : start + 50], erase=True)
@@ -105,9 +105,9 @@ def test_copies_of_words_that_years_of_writing_left_in_pages_are_erased_too(path
         left = traces(image(path), erased)
         assert left == [], f"{len(left)} of {len(erased)} erased words are still in the file"
         alive = [one for one in ids if one not in set(doomed)]
-        assert len(store.get(OWNER, alive)) == 250
+        assert len(store.memories.get(OWNER, alive)) == 250
         for one in alive[::10]:
-            assert len(store.search_text(OWNER, [ids[one][0]], limit=3)) == 1
+            assert len(store.text.search(OWNER, [ids[one][0]], limit=3)) == 1
 
 
 def test_erasing_a_memory_erases_all_its_earlier_wordings(path: Path) -> None:
@@ -153,8 +153,8 @@ def test_an_erasure_while_a_reader_holds_the_log_reports_that_words_remain_there
     with open_vault(path) as mem:
         store = store_of(mem)
         kept = [mem.remember(f"{word(number, 'snap')} said") for number in range(4)]
-        store.put_vectors(OWNER, SPACE, {m.key: bytes(16) for m in kept}, model="m", dimensions=12)
-        held = store.vectors(OWNER, SPACE)
+        store.vectors.put(OWNER, SPACE, {m.key: bytes(16) for m in kept}, model="m", dimensions=12)
+        held = store.vectors.visible(OWNER, SPACE)
         next(held)
         report = mem.forget(kept[0].id, erase=True)
         assert any("reader" in note for note in report.notes), report.notes

@@ -57,7 +57,7 @@ def test_a_vault_of_the_first_format_opens_with_every_row_as_it_was_written(old:
     """V6: all kinds of rows, any Unicode, dates outside the century, links, vectors, versions, statuses, audit."""
     with open_vault(old) as mem:
         store = store_of(mem)
-        found = {memory.id: memory for memory in store.page(OWNER, limit=100, where=ANY_STATUS)}
+        found = {memory.id: memory for memory in store.memories.page(OWNER, limit=100, where=ANY_STATUS)}
         wrote = {memory.id: memory for memory in make.drafts()}
         assert found.keys() == wrote.keys()
         ids = list(wrote)
@@ -70,19 +70,19 @@ def test_a_vault_of_the_first_format_opens_with_every_row_as_it_was_written(old:
         assert found[ids[0]].pinned
         assert found[ids[5]].status is Status.SUPERSEDED
         assert (found[ids[6]].text, found[ids[6]].version) == ("The API moved to Fly.io on Thursday", 3)
-        assert [version.text for version in store.versions(OWNER, ids[6])] == [
+        assert [version.text for version in store.memories.versions(OWNER, ids[6])] == [
             "The API moved to Fly.io on Tuesday",
             "The API moved to Fly.io on Wednesday",
         ]
-        assert [change.reason for change in store.status_history(OWNER, ids[1])] == [
+        assert [change.reason for change in store.memories.status_history(OWNER, ids[1])] == [
             "forgotten on request",
             "restored on request",
         ]
-        assert store.edges(OWNER, ids) == [
+        assert store.edges.of(OWNER, ids) == [
             Edge(ids[0], ids[1], "related_to", 0.5, 0.25, make.START),
             Edge(ids[6], ids[0], "caused_by", 1.0, 1.0, make.START),
         ]
-        assert sorted(vector for _, vector in store.vectors(OWNER, SPACE)) == [bytes(64), bytes(range(64))]
+        assert sorted(vector for _, vector in store.vectors.visible(OWNER, SPACE)) == [bytes(64), bytes(range(64))]
         assert {entry.operation for entry in mem.audit(limit=500)} >= {"add", "update", "erase", "relate", "status:archived"}
 
 
@@ -99,21 +99,21 @@ def test_memories_of_an_older_release_are_sealed_and_screened_and_read_as_before
             return [
                 (
                     replace(one, tier=Sensitivity.CLEARTEXT, screened=0, flagged=False),
-                    store.versions(OWNER, one.id),
-                    [change for change in store.status_history(OWNER, one.id) if change.old is not change.new],
+                    store.memories.versions(OWNER, one.id),
+                    [change for change in store.memories.status_history(OWNER, one.id) if change.old is not change.new],
                     [turn.text for turn in mem.words(one.id)],
                 )
-                for one in store.page(OWNER, limit=200, where=ANY_STATUS)
+                for one in store.memories.page(OWNER, limit=200, where=ANY_STATUS)
             ]
 
         before, after = read(), 0
-        while store.seal_old(OWNER, limit=3):
+        while store.sensitivity.seal_old(OWNER, limit=3):
             pass
         while (upto := rescreen(store, OWNER, settings, after=after, page=3)) is not None:
             after = upto
         assert len(before) > 3
         assert read() == before
-        assert store.seal_old(OWNER, limit=3) == 0
+        assert store.sensitivity.seal_old(OWNER, limit=3) == 0
         assert mem.check() == []
 
 
@@ -122,10 +122,10 @@ def test_text_search_and_scopes_work_on_a_vault_of_the_first_format(old: Path) -
     with open_vault(old) as mem:
         store = store_of(mem)
         for text in ("Gotthard", "Zürich", "editor", "Thursday", "東京"):
-            hits = store.search_text(OWNER, terms(text), limit=5, where=ANY_STATUS)
+            hits = store.text.search(OWNER, terms(text), limit=5, where=ANY_STATUS)
             assert len(hits) == 1, text
         for text in ("Wednesday", "erased"):
-            assert store.search_text(OWNER, terms(text), limit=5, where=ANY_STATUS) == []
+            assert store.text.search(OWNER, terms(text), limit=5, where=ANY_STATUS) == []
         assert len(mem.as_reader(Reader()).list(status=None)) == 2
         assert len(mem.as_reader(Reader(Scope(agent="rex"))).list(status=None)) == 4
 
@@ -152,7 +152,7 @@ def test_a_hook_migrates_an_old_vault_and_leaves_neutral_dates(old: Path) -> Non
     assert dated(old) == []
     assert len(list((old / "backups").glob("*.db"))) == 1
     with open_vault(old) as mem:
-        assert [one.text for one in store_of(mem).page(OWNER, limit=99)] == seen != []
+        assert [one.text for one in store_of(mem).memories.page(OWNER, limit=99)] == seen != []
 
 
 def test_a_vault_with_a_newer_schema_is_refused_with_its_version_and_not_changed(path: Path) -> None:

@@ -43,7 +43,7 @@ def small_disk(tmp_path: Path, children: Nursery) -> Iterator[Path]:
 
 def assert_all_there(path: Path, ids: list[str]) -> None:
     with open_vault(path) as mem:
-        assert len(store_of(mem).get(OWNER, ids)) == len(ids), "an acknowledged memory is lost"
+        assert len(store_of(mem).memories.get(OWNER, ids)) == len(ids), "an acknowledged memory is lost"
     assert halves(path) == {}
 
 

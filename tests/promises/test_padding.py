@@ -69,7 +69,7 @@ def test_updates_erasures_and_batches_keep_the_database_at_a_multiple_of_the_buc
     with open_vault(path) as mem:
         store = store_of(mem)
         for number in range(20):
-            kept = store.add(OWNER, [Memory(text=f"{word(n, str(number))} " + "z" * 400) for n in range(25)])
+            kept = store.memories.add(OWNER, [Memory(text=f"{word(n, str(number))} " + "z" * 400) for n in range(25)])
             mem.update(kept[0].id, text=f"{word(number, 'new')} " + "y" * 3000)
             mem.forget(kept[1].id, kept[2].id, erase=True)
             assert sizes(path)[0] % BUCKET == 0
@@ -80,7 +80,7 @@ def test_the_file_shrinks_by_buckets_when_much_is_erased(path: Path) -> None:
     """V10, V11: on closing, and never to a size between two buckets."""
     with open_vault(path) as mem:
         store = store_of(mem)
-        kept = store.add(OWNER, [Memory(text=f"{word(n, 'big')} " + "z" * 6000) for n in range(500)])
+        kept = store.memories.add(OWNER, [Memory(text=f"{word(n, 'big')} " + "z" * 6000) for n in range(500)])
     large = sizes(path)[0]
     with open_vault(path) as mem:
         mem.forget(*(memory.id for memory in kept), erase=True)

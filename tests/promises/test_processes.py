@@ -50,7 +50,7 @@ def test_four_processes_that_write_and_read_at_once_lose_nothing_and_cross_no_sc
     assert [line for line in printed if "leak" in line] == [], "a memory was seen out of its scope"
     texts = {line["id"]: line["text"] for line in printed if "ack" in line}
     with open_vault(path) as mem:
-        stored = {memory.id: memory.text for memory in store_of(mem).get(OWNER, list(texts))}
+        stored = {memory.id: memory.text for memory in store_of(mem).memories.get(OWNER, list(texts))}
         assert stored == texts
         assert mem.health().counts.memories == len(texts) == 4 * 2 * rounds
         for name in NAMES:
@@ -84,10 +84,10 @@ def test_processes_that_come_and_go_lose_nothing_and_disturb_nobody(children: Nu
         acked = [line["ack"] for child in crowd for line in child.rest()]
         assert [child.wait() for child in crowd] == [0, 0, 0]
         assert len(acked) == 36
-        assert len(store_of(mem).get(OWNER, acked + own)) == 96
+        assert len(store_of(mem).memories.get(OWNER, acked + own)) == 96
     assert halves(path) == {}
     with open_vault(path) as mem:
-        assert len(store_of(mem).get(OWNER, acked + own)) == 96
+        assert len(store_of(mem).memories.get(OWNER, acked + own)) == 96
 
 
 def test_no_process_removes_the_log_of_another_that_has_the_vault_open(children: Nursery, path: Path) -> None:
@@ -106,7 +106,7 @@ def test_no_process_removes_the_log_of_another_that_has_the_vault_open(children:
         other.tell({"id": kept[-1], "word": word(19, "mine")})
         assert other.line()["text"] is not None, "a later process does not see an acknowledged write"
     with open_vault(path) as mem:
-        assert len(store_of(mem).get(OWNER, kept)) == 19
+        assert len(store_of(mem).memories.get(OWNER, kept)) == 19
 
 
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux tells who holds which lock")

@@ -180,35 +180,35 @@ def refusals(mem: Engram) -> dict[str, Any]:
     return {
         "too large": lambda: mem.remember(CANARY * 400),
         "attribute too large": lambda: mem.remember("x", attributes={"a": CANARY * 40}),
-        "summary too large": lambda: store.add(OWNER, [Memory(text="x", summary=CANARY * 40)]),
+        "summary too large": lambda: store.memories.add(OWNER, [Memory(text="x", summary=CANARY * 40)]),
         "half a character": lambda: mem.remember(half),
         "half a character in an attribute": lambda: mem.remember("x", attributes={"a": half}),
         "half a character in an attribute's name": lambda: mem.remember("x", attributes={half: "a"}),
         "half a character in a category": lambda: mem.remember("x", category=half),
         "half a character in a scope": lambda: mem.remember("x", scope=Scope(agent=half)),
-        "half a character in a reason": lambda: store.set_status(OWNER, kept.id, Status.ARCHIVED, half),
+        "half a character in a reason": lambda: store.memories.set_status(OWNER, kept.id, Status.ARCHIVED, half),
         "half a character in a link": lambda: mem.relate(kept.id, other.id, half),
-        "half a character in a search": lambda: store.search_text(OWNER, [half], limit=3),
+        "half a character in a search": lambda: store.text.search(OWNER, [half], limit=3),
         "half a character in an id": lambda: mem.get(half),
         "half a character in an update": lambda: mem.update(kept.id, text=half),
-        "half a character in a space": lambda: store.put_vectors(OWNER, half, {kept.key: b"x"}, model="m", dimensions=1),
+        "half a character in a space": lambda: store.vectors.put(OWNER, half, {kept.key: b"x"}, model="m", dimensions=1),
         "unknown id updated": lambda: mem.update(CANARY, text=CANARY),
         "unknown id forgotten": lambda: mem.forget(CANARY),
         "unknown id erased": lambda: mem.forget(CANARY, erase=True),
         "unknown id linked": lambda: mem.relate(CANARY, CANARY, CANARY),
         "unknown id's versions": lambda: mem.versions(CANARY),
-        "unknown field": lambda: store.update(OWNER, kept.id, {"text": CANARY, "version": 3}),
+        "unknown field": lambda: store.memories.update(OWNER, kept.id, {"text": CANARY, "version": 3}),
         "denied scope": lambda: mem.as_reader(agent("a")).remember(CANARY, scope=Scope(agent="b")),
         "denied role": lambda: guest.remember(CANARY),
         "denied policy": lambda: mem.as_reader(Reader(policy=OWNER.policy)).remember(CANARY),
         "bad cursor": lambda: mem.list(cursor=CANARY),
-        "bad number": lambda: store.add(OWNER, [Memory(text=CANARY, accesses=2**70)]),
-        "no number": lambda: store.add(OWNER, [Memory(text=CANARY, importance=float("nan"))]),
-        "same id twice": lambda: store.add(OWNER, [Memory(text=CANARY, id=kept.id)]),
-        "bad link weight": lambda: store.relate(OWNER, [Edge(kept.id, other.id, CANARY, float("nan"))]),
+        "bad number": lambda: store.memories.add(OWNER, [Memory(text=CANARY, accesses=2**70)]),
+        "no number": lambda: store.memories.add(OWNER, [Memory(text=CANARY, importance=float("nan"))]),
+        "same id twice": lambda: store.memories.add(OWNER, [Memory(text=CANARY, id=kept.id)]),
+        "bad link weight": lambda: store.edges.put(OWNER, [Edge(kept.id, other.id, CANARY, float("nan"))]),
         "no time left": lambda: mem.remember(CANARY, timeout=0.0),
         "other dimensions": lambda: [
-            store.put_vectors(OWNER, "s", {kept.key: bytes(n + 4)}, model="m", dimensions=n) for n in (1, 2)
+            store.vectors.put(OWNER, "s", {kept.key: bytes(n + 4)}, model="m", dimensions=n) for n in (1, 2)
         ],
         "closed": lambda: (mem.close(), mem.remember(CANARY)),
     }
@@ -245,7 +245,7 @@ def test_no_verb_writes_words_to_the_log_or_the_audit_trail(path: Path, listener
     store = store_of(mem)
     kept = mem.remember(CANARY, category="fact", attributes={"said": CANARY})
     mem.update(kept.id, text=CANARY + " again")
-    store.search_text(OWNER, CANARY.split(), limit=5)
+    store.text.search(OWNER, CANARY.split(), limit=5)
     mem.forget(kept.id, reason=CANARY)
     mem.restore(kept.id)
     mem.pin(kept.id)
@@ -255,7 +255,7 @@ def test_no_verb_writes_words_to_the_log_or_the_audit_trail(path: Path, listener
     mem.backup()
     mem.health()
     shown = [
-        repr(thing) for thing in (mem, store, mem.reader, mem.settings, mem.health(), mem.audit(limit=500), store._opened.key)
+        repr(thing) for thing in (mem, store, mem.reader, mem.settings, mem.health(), mem.audit(limit=500), store.gate.opened.key)
     ]
     mem.forget(kept.id, erase=True)
     mem.close()
@@ -279,7 +279,7 @@ def test_no_key_appears_in_a_log_an_error_or_a_repr(path: Path, tmp_path: Path, 
     mem = open_vault(path)
     mem.remember("kept")
     store = store_of(mem)
-    shown += [repr(one) for one in (mem, store, store._opened, store._opened.key, mem.settings, mem.health(), mem._vault)]
+    shown += [repr(one) for one in (mem, store, store.gate.opened, store.gate.opened.key, mem.settings, mem.health(), mem._vault)]
     mem.close()
     for key in (wrong, bytes(5), "engram1-not-a-key", MasterKey(bytearray(wrong)).recovery_text()):
         with pytest.raises(EngramError) as caught:
@@ -300,7 +300,7 @@ def test_keys_are_wiped_from_memory_when_the_vault_is_closed(path: Path) -> None
     """V3, V10: no buffer of ours holds the key or a sub-key after closing (docs/security.md says what Python may still hold)."""
     mem = open_vault(path)
     mem.remember("kept")
-    opened = store_of(mem)._opened
+    opened = store_of(mem).gate.opened
     mem.close()
     assert not any(opened.key._material)
     assert not any(opened.audit_key)
@@ -337,6 +337,6 @@ def test_nothing_is_left_in_the_temporary_folder(path: Path, tmp_path: Path, mon
     monkeypatch.setenv("SQLITE_TMPDIR", str(temporary))
     monkeypatch.setattr(tempfile, "tempdir", None)
     with open_vault(path) as mem:
-        store_of(mem).add(OWNER, [Memory(text=f"{word(n, 'text')} " + "z" * 2000) for n in range(300)])
+        store_of(mem).memories.add(OWNER, [Memory(text=f"{word(n, 'text')} " + "z" * 2000) for n in range(300)])
         mem.list(limit=300)
         assert list(temporary.iterdir()) == []

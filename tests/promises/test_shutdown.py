@@ -26,7 +26,7 @@ def assert_in_order(path: Path, acked: list[str]) -> None:
     assert not path.joinpath("vault.db-wal").exists(), "the log was left behind"
     with open_vault(path) as mem:
         assert not mem.health().crashed_before
-        assert len(store_of(mem).get(OWNER, acked)) == len(acked)
+        assert len(store_of(mem).memories.get(OWNER, acked)) == len(acked)
     assert halves(path) == {}
 
 

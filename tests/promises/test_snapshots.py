@@ -53,17 +53,17 @@ def test_erasing_a_memory_leaves_no_vector_of_it_in_a_snapshot(path: Path) -> No
     filled(path)
     with open_mind(path, **ALWAYS) as mem:
         doomed = mem.recall("number17", limit=1)[0].memory
-        vector = dict(store_of(mem).vectors(mem.reader, "text"))[doomed.key][4:]
+        vector = dict(store_of(mem).vectors.visible(mem.reader, "text"))[doomed.key][4:]
         assert vector in held(mem, path)
         mem.forget(doomed.id, erase=True)
         assert list((path / "index").iterdir()) == []
         mem._vault.index.settle(120)  # type: ignore[union-attr]
-        key = bytearray(store_of(mem)._opened.snapshot_key)
+        key = bytearray(store_of(mem).gate.opened.snapshot_key)
     assert vector not in plain(path, key)
 
 
 def held(mem: Engram, path: Path) -> bytes:
-    return plain(path, store_of(mem)._opened.snapshot_key)
+    return plain(path, store_of(mem).gate.opened.snapshot_key)
 
 
 def plain(path: Path, key: bytearray) -> bytes:

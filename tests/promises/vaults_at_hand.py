@@ -73,7 +73,7 @@ def everything(mem: Engram) -> dict[str, Any]:
     store = store_of(mem)
     memories, cursor = [], None
     while True:
-        page = store.page(OWNER, limit=1000, cursor=cursor, where=ANY_STATUS)
+        page = store.memories.page(OWNER, limit=1000, cursor=cursor, where=ANY_STATUS)
         memories += page.memories
         cursor = page.cursor
         if cursor is None:
@@ -81,15 +81,15 @@ def everything(mem: Engram) -> dict[str, Any]:
     ids = [memory.id for memory in memories]
     return {
         "memories": [{**asdict_(memory), "attributes": dict(memory.attributes)} for memory in memories],
-        "again": [memory.text for memory in store.get(OWNER, ids)],
-        "versions": {id_: store.versions(OWNER, id_) for id_ in ids[::3]},
-        "statuses": {id_: store.status_history(OWNER, id_) for id_ in ids[::3]},
-        "edges": store.edges(OWNER, ids),
-        "vectors": list(store.vectors(OWNER, SPACE, where=ANY_STATUS)),
-        "counts": store.counts(OWNER),
-        "changes": store.changes(OWNER, after=0, limit=100_000),
+        "again": [memory.text for memory in store.memories.get(OWNER, ids)],
+        "versions": {id_: store.memories.versions(OWNER, id_) for id_ in ids[::3]},
+        "statuses": {id_: store.memories.status_history(OWNER, id_) for id_ in ids[::3]},
+        "edges": store.edges.of(OWNER, ids),
+        "vectors": list(store.vectors.visible(OWNER, SPACE, where=ANY_STATUS)),
+        "counts": store.memories.counts(OWNER),
+        "changes": store.changes.since(OWNER, after=0, limit=100_000),
         "found": {
-            memory.id: [hit.key for hit in store.search_text(OWNER, [memory.text.split()[0]], limit=9, where=ANY_STATUS)]
+            memory.id: [hit.key for hit in store.text.search(OWNER, [memory.text.split()[0]], limit=9, where=ANY_STATUS)]
             for memory in memories[::9]
         },
     }

@@ -72,7 +72,7 @@ def store_of(mem: Engram) -> SqliteStore:
 
 
 def last_change(mem: Engram) -> int:
-    return store_of(mem).latest_change(mem.reader)
+    return store_of(mem).changes.latest(mem.reader)
 
 
 def texts(found: Sequence[object]) -> list[str]:

@@ -192,11 +192,11 @@ def test_nothing_is_looked_up_unless_something_was_judged(timed: Engram) -> None
     timed.recall(ASKED)
     timed.feedback(api(timed), True, query=ASKED)
     timed.recall(ASKED)
-    latencies = store_of(timed).health(timed.reader).latencies
+    latencies = store_of(timed).health.report(timed.reader).latencies
     assert "judgements" not in latencies
     timed.feedback(api(timed), False, query=OTHER)
     timed.recall(ASKED)
-    assert "judgements" in store_of(timed).health(timed.reader).latencies
+    assert "judgements" in store_of(timed).health.report(timed.reader).latencies
 
 
 def test_a_question_that_is_none_is_refused_before_anything_is_counted(mem: Engram) -> None:

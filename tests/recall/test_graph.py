@@ -19,7 +19,7 @@ from engram.recall.plan import analyze, hops
 from engram.recall.weights import RecallWeights
 from engram.rules.edges import LASTING, EdgeWeights, confidence_at
 from engram.store.ports import Filter
-from engram.store.sqlite.nearby import Step
+from engram.store.sqlite.edges import Step
 from engram.types import Edge, Kind, Memory
 
 LABELLED = Path(__file__).parent.parent / "labelled"
@@ -143,10 +143,10 @@ def test_a_link_leads_into_nothing_that_the_reader_may_not_see(tmp_path: Path) -
         assert theirs.text not in seen
         assert all("caused_by" not in note for hit in rex.recall(question, limit=5) for note in hit.why.notes)
         store = store_of(rex)
-        assert store.linked(rex.reader, [mine.key, theirs.key], NOW, most=10) == []
-        assert store.named_alike(rex.reader, [theirs.key, further.key], fan=10, most=10) == []
-        assert [one.there for one in store.naming(rex.reader, ["Ada"], most=10)] == [further.key]
-        assert store.passing(rex.reader, [mine.key, theirs.key], Filter()) == {mine.key}
+        assert store.edges.linked(rex.reader, [mine.key, theirs.key], NOW, most=10) == []
+        assert store.edges.sharing_entities(rex.reader, [theirs.key, further.key], fan=10, most=10) == []
+        assert [one.there for one in store.edges.naming(rex.reader, ["Ada"], most=10)] == [further.key]
+        assert store.edges.passing(rex.reader, [mine.key, theirs.key], Filter()) == {mine.key}
 
 
 def test_what_is_retired_or_not_asked_for_is_not_reached(mem: Engram) -> None:
@@ -163,10 +163,12 @@ def test_what_is_retired_or_not_asked_for_is_not_reached(mem: Engram) -> None:
 def test_a_thousand_links_at_one_memory_are_bounded_and_the_surest_are_followed(mem: Engram) -> None:
     store = store_of(mem)
     hub, cause = mem.remember("The merger was announced."), mem.remember("Margins fell.")
-    crowd = store.add(mem.reader, [Memory(text=f"Desk {number} moved.", scope=mem.reader.scope) for number in range(1000)])
-    store.relate(mem.reader, [Edge(hub.id, one.id, "related_to", confidence=0.5) for one in crowd])
+    crowd = store.memories.add(
+        mem.reader, [Memory(text=f"Desk {number} moved.", scope=mem.reader.scope) for number in range(1000)]
+    )
+    store.edges.put(mem.reader, [Edge(hub.id, one.id, "related_to", confidence=0.5) for one in crowd])
     mem.relate(hub.id, cause.id, "caused_by")
-    found = store.linked(mem.reader, [hub.key], mem._vault.env.now(), most=50)
+    found = store.edges.linked(mem.reader, [hub.key], mem._vault.env.now(), most=50)
     assert len(found) == 50
     assert found[0].there == cause.key
     assert cause.text in texts(mem.recall("Why was the merger announced?", limit=3))
@@ -177,8 +179,8 @@ def test_a_name_that_everything_bears_leads_nowhere(mem: Engram) -> None:
     for number in range(12):
         mem.remember(f"Ada bought {number} brushes.")
     store = store_of(mem)
-    assert store.named_alike(mem.reader, [first.key], fan=12, most=50) == []
-    assert len(store.named_alike(mem.reader, [first.key], fan=13, most=50)) == 12
+    assert store.edges.sharing_entities(mem.reader, [first.key], fan=12, most=50) == []
+    assert len(store.edges.sharing_entities(mem.reader, [first.key], fan=13, most=50)) == 12
 
 
 @pytest.mark.parametrize("kind", ["related_to", min(LASTING)])
@@ -187,11 +189,11 @@ def test_how_sure_a_link_is_now_is_the_same_in_the_store_as_by_the_rule(
     mem: Engram, kind: str, confidence: float, days: int
 ) -> None:
     one, other = mem.remember("The first of two."), mem.remember("The second one.")
-    store_of(mem).relate(mem.reader, [Edge(one.id, other.id, kind, confidence=confidence)])
-    edge = store_of(mem).edges(mem.reader, [one.id])[0]
+    store_of(mem).edges.put(mem.reader, [Edge(one.id, other.id, kind, confidence=confidence)])
+    edge = store_of(mem).edges.of(mem.reader, [one.id])[0]
     assert isinstance(edge, Edge)
     assert edge.created_at is not None
     later = edge.created_at + timedelta(days=days)
     sure = confidence_at(edge, later, EdgeWeights())
-    found = store_of(mem).linked(mem.reader, [one.key], later, most=5)
+    found = store_of(mem).edges.linked(mem.reader, [one.key], later, most=5)
     assert [step.sure for step in found] == ([pytest.approx(sure)] if sure >= EdgeWeights().edge_floor else [])

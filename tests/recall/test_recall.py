@@ -358,13 +358,13 @@ def test_the_figures_of_an_answer_are_all_there(full: Engram) -> None:
 
 def test_recall_writes_nothing(full: Engram) -> None:
     store = store_of(full)
-    memories = list(store.page(OWNER, limit=100))
+    memories = list(store.memories.page(OWNER, limit=100))
     before = last_change(full)
     for _ in range(5):
         full.recall("Where does Carla live?")
         full.recall("nothing of this is known")
     assert last_change(full) == before
-    assert list(store.page(OWNER, limit=100)) == memories
+    assert list(store.memories.page(OWNER, limit=100)) == memories
 
 
 # ── scope ──────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -167,8 +167,8 @@ def test_background_upkeep_fills_boxes(tmp_path: Path) -> None:
     soon = DreamLimits(care_pause_s=0.05, warm_after_s=0.05)
     with Engram.open(tmp_path / "vault", key=KEY, settings=given, tuning=[soon]) as mem:
         mem.remember("The lamp in the hall is broken")
-        wait_until(lambda: store_of(mem).boxes(mem.reader))
-        assert len(store_of(mem).boxes(mem.reader)) == 1
+        wait_until(lambda: store_of(mem).boxes.select(mem.reader))
+        assert len(store_of(mem).boxes.select(mem.reader)) == 1
 
 
 def test_memories_erased_while_boxes_are_filled_are_in_no_topic(tmp_path: Path, clock: HandClock) -> None:
@@ -177,12 +177,12 @@ def test_memories_erased_while_boxes_are_filled_are_in_no_topic(tmp_path: Path, 
         for text in TEA:
             mem.remember(text)
         owner, store = Reader(policy=Policy.ALL, role=Role.OWNER), store_of(mem)
-        since = store.latest_change(owner)
-        start, rows = store.unboxed(owner, "none", 10)
+        since = store.changes.latest(owner)
+        start, rows = store.boxes.pending(owner, "none", 10)
         mem.forget(mem.list()[0].id, erase=True)
         made = Filled(0, rows[0].scope, "", clock.now(), clock.now(), SealReason.OPEN, ("china",), tuple(row.key for row in rows))
-        assert not store.put_boxes(owner, [made], start=start, upto=rows[-1].key, since=since)
-        assert store.put_boxes(owner, [made], start=start, upto=rows[-1].key, since=store.latest_change(owner))
-        key = store.boxes(owner)[0].key
-        store.retell(owner, {key: ("japan",)}, since=since)
-        assert store.boxes(owner)[0].topic == ("china",)
+        assert not store.boxes.put(owner, [made], start=start, upto=rows[-1].key, since=since)
+        assert store.boxes.put(owner, [made], start=start, upto=rows[-1].key, since=store.changes.latest(owner))
+        key = store.boxes.select(owner)[0].key
+        store.boxes.relabel(owner, {key: ("japan",)}, since=since)
+        assert store.boxes.select(owner)[0].topic == ("china",)

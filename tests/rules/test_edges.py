@@ -96,8 +96,8 @@ def test_relate_and_traverse_work_on_a_vault(tmp_path: Path) -> None:
 def test_a_memory_with_many_edges_lists_the_strongest(tmp_path: Path) -> None:
     with engram.open(tmp_path / "vault", key=KEY, settings={"model": "none"}) as mem:
         store = mem._vault.store
-        hub, *others = store.add(mem.reader, [Memory(text=f"note {number}") for number in range(1_102)])
-        store.relate(mem.reader, [Edge(hub.id, one.id, "related_to", confidence=0.5) for one in others])
-        store.relate(mem.reader, [Edge(others[-1].id, hub.id, "caused_by")])
+        hub, *others = store.memories.add(mem.reader, [Memory(text=f"note {number}") for number in range(1_102)])
+        store.edges.put(mem.reader, [Edge(hub.id, one.id, "related_to", confidence=0.5) for one in others])
+        store.edges.put(mem.reader, [Edge(others[-1].id, hub.id, "caused_by")])
         found = mem.traverse(hub.id)
         assert (len(found), found[0].memory.id) == (1000, others[-1].id)

@@ -131,8 +131,8 @@ def test_a_stored_conclusion_is_inferred_and_retired_with_any_premise(mem: Engra
 
     def concluded(*premises: str) -> str:
         draft = Memory(text=f"It follows from {premises}.", kind=Kind.FACT, source=Source.INFERRED, scope=reader.scope)
-        kept = store.add(reader, [draft])[0]
-        store.relate(reader, [Edge(kept.id, premise, "inferred_from") for premise in premises])
+        kept = store.memories.add(reader, [draft])[0]
+        store.edges.put(reader, [Edge(kept.id, premise, "inferred_from") for premise in premises])
         assert verification(kept) is Verification.SYSTEM_INFERRED
         return kept.id
 
@@ -144,7 +144,7 @@ def test_a_stored_conclusion_is_inferred_and_retired_with_any_premise(mem: Engra
     assert mem.get(one).status is Status.ACTIVE
     third = concluded(one)
     mem.forget(one, erase=True)
-    assert mem._vault.store.get(reader, [third]) == []
+    assert mem._vault.store.memories.get(reader, [third]) == []
 
 
 def test_inference_on_a_dense_graph_is_bounded() -> None:

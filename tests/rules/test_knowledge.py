@@ -102,7 +102,7 @@ def test_gaps_are_open_questions_disputes_and_old_much_used_memories(mem: Engram
     three = mem.remember("Carla hates every harp")
     mem.relate(three.id, two.id, kind="contradicts")
     for _ in range(6):
-        mem._vault.store.recalled(mem.reader, [one.key])
+        mem._vault.store.memories.record_access(mem.reader, [one.key])
         mem.recall("Which port does the billing service listen on?")
     mem.recall(UNANSWERED)
     assert [gap.kind for gap in mem.gaps()] == [GapKind.UNANSWERED, GapKind.UNANSWERED, GapKind.CONTESTED]
@@ -150,7 +150,7 @@ def test_memories_of_another_agent_are_neither_shown_nor_counted(mem: Engram) ->
     mine = mem.remember("Carla lives in Lisbon")
     hers = [ada.remember(text) for text in ("Carla lives in Oslo", "Carla speaks Basque", "Carla keeps bees")]
     owner = mem.as_reader(Reader(policy=engram.Policy.ALL, role=engram.Role.OWNER))
-    owner._vault.store.relate(owner.reader, [Edge(hers[0].id, mine.id, "contradicts")])
+    owner._vault.store.edges.put(owner.reader, [Edge(hers[0].id, mine.id, "contradicts")])
     found = mem.knows("Carla")
     assert (found.figures.memories, found.figures.contested, found.evidence) == (1, 0, (mine.id,))
     assert list(mem.knows()) == []
@@ -161,7 +161,7 @@ def test_memories_of_another_agent_are_neither_shown_nor_counted(mem: Engram) ->
 
 def test_a_subject_with_many_memories_reads_the_latest_and_counts_all(mem: Engram) -> None:
     drafts = [Memory(text=f"Carla met guest {number}", scope=mem.reader.scope) for number in range(520)]
-    mem._vault.store.add(mem.reader, drafts)
+    mem._vault.store.memories.add(mem.reader, drafts)
     found = mem.knows("Carla")
     assert (found.level, found.figures.memories) == (KnowledgeLevel.CONFIDENT, 520)
     assert mem.knows()[0].figures.memories == 520

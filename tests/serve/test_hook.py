@@ -315,7 +315,7 @@ def test_a_handoff_has_the_sensitivity_of_its_source(made: Engram, tmp_path: Pat
     def stopped(*rows: dict[str, Any]) -> bytes:
         path = of_claude(tmp_path / "t.jsonl", *rows)
         here(made, "stop", event("Stop", transcript_path=str(path)), "--wait")
-        with open_engram() as mem, mem._vault.store._readers.use("test") as connection:
+        with open_engram() as mem, mem._vault.store.gate.readers.use("test") as connection:
             return bytes(connection.execute("SELECT body FROM working_snapshots WHERE name = 'handoff'").get)
 
     assert word.encode() in stopped(*rows)

@@ -622,7 +622,7 @@ def test_a_stream_resumed_beyond_the_change_log_gets_a_missed_event(api: Api, me
     there = mem.events().upto
     assert not mem.events(after=there).missed
     for _ in range(3):  # what a log of so many rows does not hold
-        mem._vault.store.add(mem.reader, [Memory(text=f"Desk {number} moved.") for number in range(500)])
+        mem._vault.store.memories.add(mem.reader, [Memory(text=f"Desk {number} moved.") for number in range(500)])
     mem.pin(first.id)
     listener = Listener(Api(api.port, token(mem, role=Role.OWNER)), **{"Last-Event-ID": str(there)})
     oldest = mem.events().upto - 999

@@ -73,7 +73,7 @@ def lived(ada: Engram) -> Hers:
         course.event("tried", f"bend {WORD} {SECRET}", ok=False)
         course.outcome("failure", f"{WORD} {SECRET} broke")
     ada.learn_skills()
-    ada._vault.store.wondered(ada.reader, f"where is {WORD} {SECRET} from?")
+    ada._vault.store.gaps.put(ada.reader, f"where is {WORD} {SECRET} from?")
     ada.working.attend(f"Think of {WORD} {SECRET}")
     ada.working.checkpoint(f"Tune {WORD} {SECRET}")
     ada.forget(two.id, reason=f"{WORD} {SECRET} asked")
@@ -197,7 +197,7 @@ def state_of(ada: Engram) -> tuple[Any, ...]:
         [ada.versions(one.id) for one in held],
         [ada.edges(one.id) for one in held],
         [(one.id, one.goal, one.outcome, one.result, one.events) for one in ada.episodes(limit=50)],
-        [(one.id, one.name, one.steps, one.practice) for one in ada._vault.store.skills(ada.reader)],
+        [(one.id, one.name, one.steps, one.practice) for one in ada._vault.store.skills.select(ada.reader)],
         ada.beliefs(WORD, past=True),
         ada.resume().goal,
     )

@@ -217,7 +217,7 @@ def test_a_timeout_must_be_above_zero(mem: Engram) -> None:
 def test_every_operation_keeps_its_deadline_and_changes_nothing_after_it(mem: Engram) -> None:
     """S14: an answer that comes too late is an error by its code, never an empty one."""
     calls = arguments_of(mem)
-    before = mem._vault.store.latest_change(mem.reader)
+    before = mem._vault.store.changes.latest(mem.reader)
     late = {}
     for name, arguments in calls.items():
         operation = OPERATIONS[name]
@@ -229,7 +229,7 @@ def test_every_operation_keeps_its_deadline_and_changes_nothing_after_it(mem: En
                 late[name] = problem.code
     assert {name: code for name, code in late.items() if code not in ("E2001", "E1005")} == {}
     assert sorted(set(calls) - set(late)) == []
-    assert mem._vault.store.latest_change(mem.reader) == before
+    assert mem._vault.store.changes.latest(mem.reader) == before
 
 
 class Countdown(Deadline):
@@ -250,14 +250,14 @@ def test_a_write_whose_deadline_passes_at_any_point_changes_nothing(mem: Engram,
     made: set[str] = set()
     wrong: list[object] = []
     for name, looks in product(calls, (2, 3, 5, 8, 12, 16, 23, 34, 48, 70, 100, 200, 100_000)):
-        operation, before = OPERATIONS[name], store.latest_change(mem.reader)
+        operation, before = OPERATIONS[name], store.changes.latest(mem.reader)
         monkeypatch.setattr(Engram, "deadline", lambda self, seconds, looks=looks: _present(Countdown(looks)))
         try:
             if name not in made:
                 operation.call(mem, read(operation, calls[name]))
                 made.add(name)
         except EngramError as problem:
-            changed = store.latest_change(mem.reader) != before
+            changed = store.changes.latest(mem.reader) != before
             wrong += [(name, looks, problem.code, changed)] if changed or problem.code not in ("E2001", "E1005") else []
     assert wrong == []
     assert made == calls.keys()

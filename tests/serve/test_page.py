@@ -230,7 +230,7 @@ def test_a_drawing_is_the_same_each_time_and_its_labels_do_not_overlap(canvas: C
 
 def test_the_review_page_lists_and_settles_what_needs_a_decision(mem: Engram, owner: Visitor) -> None:
     assert "Nothing waits for you" in owner.read("/ui/review")
-    mem._vault.store.wondered(mem.reader, "when is the company party?")
+    mem._vault.store.gaps.put(mem.reader, "when is the company party?")
     assert "when is the company party?" in owner.read("/ui/review")
     owner.post("/ui/remember", text="The company party is on 12 May")
     assert "company party?" not in owner.read("/ui/review")

@@ -49,7 +49,7 @@ def test_the_secret_of_a_token_is_nowhere_in_the_vault(mem: Engram, tmp_path: Pa
     granted = mem.grant("laptop")
     assert granted.secret not in repr(mem.tokens())
     store = mem._vault.store
-    with store._readers.use("test") as connection:
+    with store.gate.readers.use("test") as connection:
         rows = [row for table in ("tokens", "audit") for row in connection.execute(f"SELECT * FROM {table}")]
     assert granted.secret.encode() not in repr(rows).encode()
 

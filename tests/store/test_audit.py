@@ -72,9 +72,9 @@ def test_an_audit_digest_is_keyed_and_reveals_nothing(env: Env, audit: Audit) ->
 
 def test_equal_words_have_equal_audit_digests_in_one_vault(open_store: OpenStore) -> None:
     store = open_store()
-    first, second = store.add(ME, [Memory(text="same", scope=ME.scope), Memory(text="same", scope=ME.scope)])
-    store.add(ME, [Memory(text="other", scope=ME.scope)])
-    digests = {entry.subject: entry.digest for entry in store.audit(ME, limit=9)}
+    first, second = store.memories.add(ME, [Memory(text="same", scope=ME.scope), Memory(text="same", scope=ME.scope)])
+    store.memories.add(ME, [Memory(text="other", scope=ME.scope)])
+    digests = {entry.subject: entry.digest for entry in store.audit.select(ME, limit=9)}
     assert digests[first.id] == digests[second.id]
     assert len(set(digests.values())) == 2
 
@@ -82,32 +82,32 @@ def test_equal_words_have_equal_audit_digests_in_one_vault(open_store: OpenStore
 def test_the_audit_table_drops_the_oldest_entries_beyond_its_limit(
     open_store: OpenStore, folder: VaultFolder, audit: Audit
 ) -> None:
-    open_store().add(ME, [Memory(text="a", scope=ME.scope)])
+    open_store().memories.add(ME, [Memory(text="a", scope=ME.scope)])
     connection = connect(folder.database)
     for start in range(0, 50, 10):
         table.write(connection, [audit.entry(ME, "get", subject=ulid(n)) for n in range(start, start + 10)], keep=25)
-    assert [entry.subject for entry in table.read(connection, None, 100)] == [ulid(n) for n in range(49, 24, -1)]
-    assert [entry.subject for entry in table.read(connection, None, 3)] == [ulid(49), ulid(48), ulid(47)]
+    assert [entry.subject for entry in table.read_audit(connection, None, 100)] == [ulid(n) for n in range(49, 24, -1)]
+    assert [entry.subject for entry in table.read_audit(connection, None, 3)] == [ulid(49), ulid(48), ulid(47)]
     connection.close()
 
 
 def test_the_limit_of_the_audit_table_is_a_setting(open_store: OpenStore) -> None:
     store = open_store(audit_rows=1000, tuning=[StoreLimits(audit_batch=1)], size_bucket_kib=0)
     for _ in range(3):
-        store.add(ME, [Memory(text=f"number {n}", scope=ME.scope) for n in range(400)])
-    assert len(store.audit(OWNER, limit=1000)) == 1000
+        store.memories.add(ME, [Memory(text=f"number {n}", scope=ME.scope) for n in range(400)])
+    assert len(store.audit.select(OWNER, limit=1000)) == 1000
     with pytest.raises(InvalidQuery):
-        store.audit(OWNER, limit=10**9)
+        store.audit.select(OWNER, limit=10**9)
 
 
 def test_an_audit_entry_reads_back_as_it_was_written(open_store: OpenStore, folder: VaultFolder, audit: Audit) -> None:
-    open_store().add(ME, [Memory(text="a", scope=ME.scope)])
+    open_store().memories.add(ME, [Memory(text="a", scope=ME.scope)])
     places = Scope("p'", 's"', "a\0b", "日本", "%")
     entry = replace(audit.entry(Reader(places), "search", subject="", count=7, digest="abc"), ok=False)
     connection = connect(folder.database)
     table.write(connection, [entry], keep=100)
-    assert table.read(connection, places, 1) == table.read(connection, None, 1) == [entry]
-    assert table.read(connection, replace(places, user=""), 9) == []
+    assert table.read_audit(connection, places, 1) == table.read_audit(connection, None, 1) == [entry]
+    assert table.read_audit(connection, replace(places, user=""), 9) == []
     connection.close()
 
 
@@ -136,10 +136,10 @@ def test_a_refused_attempt_is_recorded_in_the_audit_trail(
     open_store: OpenStore, operation: str, call: Callable[[SqliteStore, str], object]
 ) -> None:
     store = open_store()
-    hidden = store.add(OWNER, [Memory(text="a", scope=Scope(agent="zoe"))])[0]
+    hidden = store.memories.add(OWNER, [Memory(text="a", scope=Scope(agent="zoe"))])[0]
     with pytest.raises((AccessDenied, NotFound, InvalidQuery, EngramError)):
         call(store, hidden.id)
-    refused = [entry for entry in store.audit(OWNER, limit=99) if not entry.ok]
+    refused = [entry for entry in store.audit.select(OWNER, limit=99) if not entry.ok]
     assert [(entry.operation.partition(":")[0], entry.scope) for entry in refused] == [(operation, ME.scope)]
 
 
@@ -162,41 +162,43 @@ def test_every_read_and_search_leaves_an_audit_entry(
 ) -> None:
     """V18: also reads that find nothing, or ids could be probed unseen."""
     store = open_store()
-    kept = store.add(ME, [Memory(text="canary", scope=ME.scope)])[0]
+    kept = store.memories.add(ME, [Memory(text="canary", scope=ME.scope)])[0]
     call(store, kept)
-    assert [entry.operation for entry in store.audit(ME, limit=9) if entry.operation not in ("add", "audit")] == [operation]
+    assert [entry.operation for entry in store.audit.select(ME, limit=9) if entry.operation not in ("add", "audit")] == [
+        operation
+    ]
 
 
 def test_audit_entries_of_reads_are_written_in_batches_and_on_closing(open_store: OpenStore, folder: VaultFolder) -> None:
     store = open_store(tuning=[StoreLimits(audit_batch=10)])
-    kept = store.add(ME, [Memory(text="a", scope=ME.scope)])[0]
+    kept = store.memories.add(ME, [Memory(text="a", scope=ME.scope)])[0]
     for _ in range(15):
-        store.get(ME, [kept.id])
+        store.memories.get(ME, [kept.id])
     store.close()
     again = open_store()
-    assert sum(entry.operation == "get" for entry in again.audit(OWNER, limit=99)) == 15
+    assert sum(entry.operation == "get" for entry in again.audit.select(OWNER, limit=99)) == 15
 
 
 def test_a_reader_sees_its_own_audit_entries_and_the_owner_sees_all(open_store: OpenStore) -> None:
     store = open_store()
     zoe = Reader(Scope(agent="zoe"))
-    store.add(ME, [Memory(text="a", scope=ME.scope)])
-    store.add(zoe, [Memory(text="b", scope=zoe.scope)])
-    assert {entry.scope for entry in store.audit(ME, limit=99)} == {ME.scope}
-    assert {entry.scope for entry in store.audit(zoe, limit=99)} == {zoe.scope}
-    assert {entry.scope for entry in store.audit(OWNER, limit=99)} >= {ME.scope, zoe.scope}
+    store.memories.add(ME, [Memory(text="a", scope=ME.scope)])
+    store.memories.add(zoe, [Memory(text="b", scope=zoe.scope)])
+    assert {entry.scope for entry in store.audit.select(ME, limit=99)} == {ME.scope}
+    assert {entry.scope for entry in store.audit.select(zoe, limit=99)} == {zoe.scope}
+    assert {entry.scope for entry in store.audit.select(OWNER, limit=99)} >= {ME.scope, zoe.scope}
     everyones = replace(ME, scope=Scope(), role=Role.ORCHESTRATOR)
-    assert ME.scope not in {entry.scope for entry in store.audit(everyones, limit=99)}
+    assert ME.scope not in {entry.scope for entry in store.audit.select(everyones, limit=99)}
 
 
 def test_words_passed_as_an_id_are_not_stored_in_the_audit_trail(open_store: OpenStore) -> None:
     """Callers pass a text as id by mistake; the trail holds ids and hashes, never words."""
     store = open_store()
     for call in (
-        lambda: store.update(ME, "the canary sings", {"text": "b"}),
-        lambda: store.set_status(ME, "the canary sings", Status.ARCHIVED, ""),
-        lambda: store.erase(ME, ["the canary sings"]),
+        lambda: store.memories.update(ME, "the canary sings", {"text": "b"}),
+        lambda: store.memories.set_status(ME, "the canary sings", Status.ARCHIVED, ""),
+        lambda: store.erasure.erase(ME, ["the canary sings"]),
     ):
         with pytest.raises(NotFound):
             call()
-    assert "canary" not in repr([astuple(entry) for entry in store.audit(OWNER, limit=99)])
+    assert "canary" not in repr([astuple(entry) for entry in store.audit.select(OWNER, limit=99)])

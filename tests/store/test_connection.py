@@ -72,7 +72,7 @@ def test_an_empty_database_in_place_of_the_vaults_is_not_taken_for_a_new_vault(
     open_store: Callable[..., SqliteStore], folder: VaultFolder
 ) -> None:
     store = open_store()
-    store.add(Reader(), [Memory(text="a")])
+    store.memories.add(Reader(), [Memory(text="a")])
     store.close()
     folder.database.write_bytes(b"")
     with pytest.raises(EngramError):

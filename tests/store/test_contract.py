@@ -70,7 +70,7 @@ def draft(text: str, **fields: Any) -> Memory:
 
 
 def keep(store: Store, *texts: str, **fields: Any) -> list[Memory]:
-    return store.add(ME, [draft(text, **fields) for text in texts])
+    return store.memories.add(ME, [draft(text, **fields) for text in texts])
 
 
 def vector(*numbers: float) -> bytes:
@@ -79,15 +79,15 @@ def vector(*numbers: float) -> bytes:
 
 
 def found(store: Store, question: str, *, reader: Reader = ME, limit: int = 100, where: Filter = Filter()) -> list[str]:
-    hits = store.search_text(reader, terms(question), limit=limit, where=where)
-    return [memory.text for memory in store.fetch(reader, [hit.key for hit in hits])]
+    hits = store.text.search(reader, terms(question), limit=limit, where=where)
+    return [memory.text for memory in store.memories.fetch(reader, [hit.key for hit in hits])]
 
 
 def walk(store: Store, reader: Reader, *, limit: int, where: Filter = EVERY) -> list[Memory]:
     """Every page to the end."""
     memories, cursor = [], None
     while True:
-        page = store.page(reader, limit=limit, cursor=cursor, where=where)
+        page = store.memories.page(reader, limit=limit, cursor=cursor, where=where)
         assert len(page) <= limit
         memories += page.memories
         if page.cursor is None:
@@ -104,37 +104,42 @@ def test_what_was_added_is_there_with_identity_and_dates(store: Store, clock: Ha
     assert len(kept.id) == 26
     assert kept.key > 0
     assert (kept.learned_at, kept.updated_at, kept.version) == (clock.now(), clock.now(), 1)
-    assert store.get(ME, [kept.id]) == store.fetch(ME, [kept.key]) == list(store.page(ME, limit=5)) == [kept]
+    assert (
+        store.memories.get(ME, [kept.id])
+        == store.memories.fetch(ME, [kept.key])
+        == list(store.memories.page(ME, limit=5))
+        == [kept]
+    )
 
 
 def test_adding_nothing_is_nothing(store: Store) -> None:
     before = state(store)
-    assert store.add(ME, []) == []
+    assert store.memories.add(ME, []) == []
     assert state(store) == before
 
 
 def test_get_and_fetch_keep_the_order_asked_and_drop_what_is_not_there(store: Store) -> None:
     a, b, c = keep(store, "a", "b", "c")
-    assert store.get(ME, [c.id, "no such id", a.id, c.id]) == [c, a]
-    assert store.fetch(ME, [b.key, 10**9, a.key, b.key, -1, 0]) == [b, a]
-    assert store.get(ME, []) == store.fetch(ME, []) == []
+    assert store.memories.get(ME, [c.id, "no such id", a.id, c.id]) == [c, a]
+    assert store.memories.fetch(ME, [b.key, 10**9, a.key, b.key, -1, 0]) == [b, a]
+    assert store.memories.get(ME, []) == store.memories.fetch(ME, []) == []
 
 
 def test_more_ids_than_one_statement_takes(store: Store) -> None:
     kept = keep(store, *(f"number {i}" for i in range(1200)))
-    assert store.get(ME, [m.id for m in kept]) == kept
-    assert store.fetch(ME, [m.key for m in reversed(kept)]) == kept[::-1]
+    assert store.memories.get(ME, [m.id for m in kept]) == kept
+    assert store.memories.fetch(ME, [m.key for m in reversed(kept)]) == kept[::-1]
     strangers = [f"stranger {i}" for i in range(100_000)]
-    assert store.get(ME, strangers) == []
-    assert store.edges(ME, strangers) == []
+    assert store.memories.get(ME, strangers) == []
+    assert store.edges.of(ME, strangers) == []
 
 
 def test_an_id_given_by_an_import_is_kept_whatever_it_spells(store: Store) -> None:
     for odd in ("01JIMPORTED", "'; DROP TABLE memories; --", '" OR 1=1', "words:*", "id with spaces", "ид", "%_"):
         kept = keep(store, "imported", id=odd)[0]
         assert kept.id == odd
-        assert store.get(ME, [odd]) == [kept]
-    assert store.counts(ME).memories == 7
+        assert store.memories.get(ME, [odd]) == [kept]
+    assert store.memories.counts(ME).memories == 7
 
 
 def test_ids_and_keys_rise(store: Store) -> None:
@@ -146,7 +151,7 @@ def test_ids_and_keys_rise(store: Store) -> None:
 def test_a_key_is_never_given_twice(store: Store) -> None:
     """Indexes and other processes know memories by key; a second life under the same key would be found as the first."""
     first = keep(store, "a")[0]
-    store.erase(ME, [first.id])
+    store.erasure.erase(ME, [first.id])
     assert keep(store, "b")[0].key > first.key
 
 
@@ -156,11 +161,11 @@ def test_a_closed_store_says_so_and_closes_twice(store: Store) -> None:
     store.close()
     for call in (
         lambda: keep(store, "b"),
-        lambda: store.get(ME, [kept.id]),
-        lambda: store.page(ME, limit=1),
-        lambda: store.erase(ME, [kept.id]),
-        lambda: store.audit(ME, limit=1),
-        lambda: list(store.vectors(ME, "s")),
+        lambda: store.memories.get(ME, [kept.id]),
+        lambda: store.memories.page(ME, limit=1),
+        lambda: store.erasure.erase(ME, [kept.id]),
+        lambda: store.audit.select(ME, limit=1),
+        lambda: list(store.vectors.visible(ME, "s")),
     ):
         with pytest.raises(EngramError, match="closed"):
             call()
@@ -177,19 +182,19 @@ def test_pages_are_newest_first_and_cursors_walk_to_the_end(store: Store) -> Non
 
 def test_a_page_is_not_disturbed_by_what_comes_and_goes_meanwhile(store: Store) -> None:
     kept = keep(store, *(f"number {i}" for i in range(6)))
-    first = store.page(ME, limit=2)
+    first = store.memories.page(ME, limit=2)
     keep(store, "newer")
-    store.erase(ME, [kept[3].id, first[-1].id])
-    assert list(store.page(ME, limit=10, cursor=first.cursor)) == [kept[2], kept[1], kept[0]]
+    store.erasure.erase(ME, [kept[3].id, first[-1].id])
+    assert list(store.memories.page(ME, limit=10, cursor=first.cursor)) == [kept[2], kept[1], kept[0]]
 
 
 def test_pages_by_kind_category_and_status(store: Store) -> None:
     fact = keep(store, "a", kind=Kind.FACT, category="work")[0]
     skill = keep(store, "b", kind=Kind.SKILL, category="home")[0]
-    old = store.set_status(ME, keep(store, "c", kind=Kind.FACT, category="home")[0].id, Status.ARCHIVED, "old")
+    old = store.memories.set_status(ME, keep(store, "c", kind=Kind.FACT, category="home")[0].id, Status.ARCHIVED, "old")
 
     def listed(**narrowed: Any) -> list[Memory]:
-        return list(store.page(ME, limit=9, where=Filter(**narrowed)))
+        return list(store.memories.page(ME, limit=9, where=Filter(**narrowed)))
 
     assert listed() == [skill, fact]
     assert listed(statuses=()) == [old, skill, fact]
@@ -209,7 +214,7 @@ def test_pages_by_time_go_by_when_it_happened_else_when_it_was_learned(store: St
     learned = keep(store, "yesterday")[0]
 
     def listed(since: datetime | None, until: datetime | None) -> list[Memory]:
-        return list(store.page(ME, limit=9, where=Filter(since=since, until=until)))
+        return list(store.memories.page(ME, limit=9, where=Filter(since=since, until=until)))
 
     assert listed(start, None) == [learned]
     assert listed(None, start) == [happened]
@@ -227,7 +232,7 @@ def test_pages_by_attributes(store: Store) -> None:
     one = keep(store, "b", attributes={"lang": "py"})[0]
 
     def listed(**attributes: str) -> list[Memory]:
-        return list(store.page(ME, limit=9, where=Filter(attributes=attributes)))
+        return list(store.memories.page(ME, limit=9, where=Filter(attributes=attributes)))
 
     assert listed(lang="py") == [one, both]
     assert listed(lang="py", level="1") == [both]
@@ -238,7 +243,7 @@ def test_pages_by_attributes(store: Store) -> None:
 @pytest.mark.parametrize("limit", [0, -1, -(10**20), 10**20, 1001, 2.5, "5", None, float("nan")])
 def test_a_page_of_no_sensible_size_is_refused(store: Store, limit: Any) -> None:
     with pytest.raises(InvalidQuery):
-        store.page(ME, limit=limit)
+        store.memories.page(ME, limit=limit)
 
 
 @pytest.mark.parametrize("limit", [0, -1, 10**20, 2.5, "5", None])
@@ -246,9 +251,9 @@ def test_other_limits_are_bounded_too(store: Store, limit: Any) -> None:
     """A negative limit means "no limit" to SQL."""
     keep(store, "word")
     for call in (
-        lambda: store.changes(OWNER, after=0, limit=limit),
-        lambda: store.audit(OWNER, limit=limit),
-        lambda: store.search_text(ME, ["word"], limit=limit),
+        lambda: store.changes.since(OWNER, after=0, limit=limit),
+        lambda: store.audit.select(OWNER, limit=limit),
+        lambda: store.text.search(ME, ["word"], limit=limit),
     ):
         with pytest.raises(InvalidQuery):
             call()
@@ -261,18 +266,18 @@ def test_other_limits_are_bounded_too(store: Store, limit: Any) -> None:
 def test_a_cursor_that_no_page_gave_is_refused(store: Store, cursor: Any) -> None:
     keep(store, "a", "b")
     with pytest.raises(InvalidQuery):
-        store.page(ME, limit=1, cursor=cursor)
+        store.memories.page(ME, limit=1, cursor=cursor)
 
 
 def test_a_cursor_is_of_one_listing_and_one_reader(store: Store) -> None:
     """Borrowed, changed or for other filters it is an error and never somebody's page; it shows no row's number."""
     keep(store, "a", "b", "c")
     where = Filter(statuses=(Status.ACTIVE, Status.ARCHIVED), attributes=None, since=None)
-    cursor = store.page(ME, limit=1, where=where).cursor
+    cursor = store.memories.page(ME, limit=1, where=where).cursor
     assert cursor is not None
     assert not cursor.isdigit()
     same = replace(where, statuses=(Status.ARCHIVED, Status.ACTIVE))  # the same filter in other words
-    assert [m.text for m in store.page(ME, limit=2, cursor=cursor, where=same)] == ["b", "a"]
+    assert [m.text for m in store.memories.page(ME, limit=2, cursor=cursor, where=same)] == ["b", "a"]
     others = [
         (ME, Filter()),
         (ME, replace(where, categories=("fact",))),
@@ -285,7 +290,7 @@ def test_a_cursor_is_of_one_listing_and_one_reader(store: Store) -> None:
     changed = [cursor[:-1] + chr(ord(cursor[-1]) ^ 1), cursor[:-1], cursor + "A", f" {cursor}", cursor.swapcase()]
     for reader, other, taken in [*((*one, cursor) for one in others), *((ME, where, one) for one in changed)]:
         with pytest.raises(InvalidQuery) as refused:
-            store.page(reader, limit=2, cursor=taken, where=other)
+            store.memories.page(reader, limit=2, cursor=taken, where=other)
         assert taken not in str(refused.value)
 
 
@@ -295,16 +300,16 @@ def test_pages_hold_still_while_others_write(store: Store) -> None:
     seen: list[str] = []
     cursor = None
     for number in range(9):
-        page = store.page(ME, limit=2, cursor=cursor)
+        page = store.memories.page(ME, limit=2, cursor=cursor)
         seen += [memory.id for memory in page]
         cursor = page.cursor
         if cursor is None:
             break
         keep(store, f"late {number}")
         if number == 0:
-            store.erase(ME, [kept[7].id, kept[5].id])  # the last one shown, and one to come
+            store.erasure.erase(ME, [kept[7].id, kept[5].id])  # the last one shown, and one to come
         if number == 1:
-            store.set_status(ME, kept[4].id, Status.ARCHIVED, "old")
+            store.memories.set_status(ME, kept[4].id, Status.ARCHIVED, "old")
     assert seen == [kept[number].id for number in (8, 7, 6, 4, 3, 2, 1, 0)]
 
 
@@ -385,7 +390,7 @@ def test_a_single_character_of_an_unspaced_script_is_a_word_too(store: Store, qu
 def test_no_term_is_an_operator(store: Store, term: str) -> None:
     """A term is looked up as the words it holds, in a row; it never widens a search and never breaks it."""
     keep(store, *CORPUS)
-    texts = {m.text for m in store.fetch(ME, [hit.key for hit in store.search_text(ME, [term], limit=99)])}
+    texts = {m.text for m in store.memories.fetch(ME, [hit.key for hit in store.text.search(ME, [term], limit=99)])}
     assert CORPUS[1] not in texts
     words = terms(term)
     assert all(all(word in " ".join(terms(text)) for word in words) for text in texts)
@@ -394,8 +399,8 @@ def test_no_term_is_an_operator(store: Store, term: str) -> None:
 
 def test_nothing_asked_is_nothing_found(store: Store) -> None:
     keep(store, *CORPUS)
-    assert store.search_text(ME, [], limit=9) == []
-    assert store.search_text(ME, ["zebra"], limit=9) == []
+    assert store.text.search(ME, [], limit=9) == []
+    assert store.text.search(ME, ["zebra"], limit=9) == []
     assert found(store, "?!… 🚀") == []
 
 
@@ -416,16 +421,16 @@ def test_ranking_goes_by_words_matched_rarity_and_length(store: Store) -> None:
     assert found(store, "the pipeline green")[0] == "pipeline green"
     assert found(store, "the team")[0] == "the the the the team"
     assert found(store, "the green")[0] != "the the the the team"  # the rare word counts, not the common one
-    hits = store.search_text(ME, ["green", "pipeline", "build"], limit=9)
+    hits = store.text.search(ME, ["green", "pipeline", "build"], limit=9)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert all(math.isfinite(hit.score) and hit.score > 0 for hit in hits)
 
 
 def test_a_search_gives_the_best_up_to_its_limit(store: Store) -> None:
     keep(store, *(f"word {'filler ' * i}" for i in range(20)))
-    everything = store.search_text(ME, ["word"], limit=100)
+    everything = store.text.search(ME, ["word"], limit=100)
     assert len(everything) == 20
-    assert store.search_text(ME, ["word"], limit=5) == everything[:5]
+    assert store.text.search(ME, ["word"], limit=5) == everything[:5]
 
 
 AGENTS = ("rex", "ada", "ida")
@@ -435,8 +440,8 @@ AGENTS = ("rex", "ada", "ida")
 @pytest.mark.parametrize("limit", [1, 3, 10, 60])
 def test_a_filtered_search_gives_the_best_of_what_passes_however_rare(store: Store, agent: str, limit: int) -> None:
     """Of 240 matches rex has most, ada one in 30, ida three of the worst: a limit before the filter would lose theirs."""
-    kept = store.add(OWNER, [_one_of_many(number) for number in range(240)])
-    ranked = [hit.key for hit in store.search_text(OWNER, ["word", "rare"], limit=1000, where=EVERY)]
+    kept = store.memories.add(OWNER, [_one_of_many(number) for number in range(240)])
+    ranked = [hit.key for hit in store.text.search(OWNER, ["word", "rare"], limit=1000, where=EVERY)]
     assert len(ranked) == len(kept)
     by_key = {memory.key: memory for memory in kept}
     start = kept[0].happened_at
@@ -451,7 +456,7 @@ def test_a_filtered_search_gives_the_best_of_what_passes_however_rare(store: Sto
         (Filter(attributes={"team": "blue"}, statuses=()), lambda m: m.attributes.get("team") == "blue"),
     ):
         wanted = [key for key in ranked if by_key[key].scope.agent == agent and passes(by_key[key])]
-        assert [hit.key for hit in store.search_text(reader, ["word", "rare"], limit=limit, where=where)] == wanted[:limit]
+        assert [hit.key for hit in store.text.search(reader, ["word", "rare"], limit=limit, where=where)] == wanted[:limit]
 
 
 def _one_of_many(number: int) -> Memory:
@@ -469,12 +474,12 @@ def _one_of_many(number: int) -> Memory:
 
 def test_equal_hits_come_newest_first(store: Store) -> None:
     kept = keep(store, "same words", "same words", "same words")
-    assert [hit.key for hit in store.search_text(ME, ["same"], limit=9)] == [m.key for m in reversed(kept)]
+    assert [hit.key for hit in store.text.search(ME, ["same"], limit=9)] == [m.key for m in reversed(kept)]
 
 
 def test_a_search_is_narrowed_as_a_page_is(store: Store) -> None:
     keep(store, "word one", kind=Kind.FACT)
-    archived = store.set_status(ME, keep(store, "word two")[0].id, Status.ARCHIVED, "")
+    archived = store.memories.set_status(ME, keep(store, "word two")[0].id, Status.ARCHIVED, "")
     assert found(store, "word") == ["word one"]
     assert found(store, "word", where=Filter(statuses=(Status.ARCHIVED,))) == [archived.text]
     assert found(store, "word", where=Filter(kinds=(Kind.SKILL,))) == []
@@ -499,13 +504,13 @@ def test_a_memory_is_found_by_each_of_its_own_words(kind: str, text: str) -> Non
         return
     with fresh(kind) as store:
         kept = keep(store, text)[0]
-        lost = [word for word in words if [hit.key for hit in store.search_text(ME, [word], limit=1)] != [kept.key]]
+        lost = [word for word in words if [hit.key for hit in store.text.search(ME, [word], limit=1)] != [kept.key]]
         assert lost == []
-        store.update(ME, kept.id, {"text": "another"})
-        assert not any(store.search_text(ME, [word], limit=1) for word in words if word != "another")
-        store.update(ME, kept.id, {"text": text})
-        store.erase(ME, [kept.id])
-        assert store.search_text(ME, [*words, "another"], limit=1) == []
+        store.memories.update(ME, kept.id, {"text": "another"})
+        assert not any(store.text.search(ME, [word], limit=1) for word in words if word != "another")
+        store.memories.update(ME, kept.id, {"text": text})
+        store.erasure.erase(ME, [kept.id])
+        assert store.text.search(ME, [*words, "another"], limit=1) == []
 
 
 # ── changing ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -514,32 +519,32 @@ def test_a_memory_is_found_by_each_of_its_own_words(kind: str, text: str) -> Non
 def test_an_update_changes_what_it_names_and_keeps_the_earlier_wording(store: Store, clock: HandClock) -> None:
     first = keep(store, "the API runs on Heroku", importance=0.3)[0]
     clock.advance(60)
-    second = store.update(ME, first.id, {"text": "the API runs on Fly", "importance": 0.9})
+    second = store.memories.update(ME, first.id, {"text": "the API runs on Fly", "importance": 0.9})
     assert second == replace(first, text="the API runs on Fly", importance=0.9, version=2, updated_at=clock.now())
-    assert store.get(ME, [first.id]) == [second]
+    assert store.memories.get(ME, [first.id]) == [second]
     clock.advance(60)
-    store.update(ME, first.id, {"text": "the API runs at home"})
-    assert [(v.number, v.text) for v in store.versions(ME, first.id)] == [
+    store.memories.update(ME, first.id, {"text": "the API runs at home"})
+    assert [(v.number, v.text) for v in store.memories.versions(ME, first.id)] == [
         (1, "the API runs on Heroku"),
         (2, "the API runs on Fly"),
     ]
-    assert [v.replaced_at for v in store.versions(ME, first.id)] == [clock.now() - timedelta(seconds=60), clock.now()]
+    assert [v.replaced_at for v in store.memories.versions(ME, first.id)] == [clock.now() - timedelta(seconds=60), clock.now()]
 
 
 def test_search_follows_the_wording(store: Store) -> None:
     kept = keep(store, "the API runs on Heroku")[0]
-    store.update(ME, kept.id, {"text": "the API runs on Fly"})
+    store.memories.update(ME, kept.id, {"text": "the API runs on Fly"})
     assert found(store, "heroku") == []
     assert found(store, "fly") == ["the API runs on Fly"]
 
 
 def test_a_change_of_anything_but_the_words_makes_no_version(store: Store) -> None:
     kept = keep(store, "a")[0]
-    new = store.update(ME, kept.id, {"pinned": True, "attributes": {"x": "y"}, "category": "work", "text": "a"})
+    new = store.memories.update(ME, kept.id, {"pinned": True, "attributes": {"x": "y"}, "category": "work", "text": "a"})
     assert (new.version, new.pinned, dict(new.attributes), new.category) == (1, True, {"x": "y"}, "work")
-    assert store.get(ME, [kept.id]) == [new]
-    assert store.versions(ME, kept.id) == []
-    assert dict(store.update(ME, kept.id, {"attributes": {}}).attributes) == {}
+    assert store.memories.get(ME, [kept.id]) == [new]
+    assert store.memories.versions(ME, kept.id) == []
+    assert dict(store.memories.update(ME, kept.id, {"attributes": {}}).attributes) == {}
 
 
 @pytest.mark.parametrize(
@@ -549,47 +554,51 @@ def test_identity_place_and_dates_are_not_updated(store: Store, name: str) -> No
     kept = keep(store, "a")[0]
     before = state(store)
     with pytest.raises(InvalidQuery):
-        store.update(ME, kept.id, {name: getattr(kept, name, "x")})
+        store.memories.update(ME, kept.id, {name: getattr(kept, name, "x")})
     assert state(store) == before
 
 
 def test_statuses_leave_a_history(store: Store, clock: HandClock) -> None:
     kept = keep(store, "a")[0]
     clock.advance(1)
-    old = store.set_status(ME, kept.id, Status.ARCHIVED, "not needed")
+    old = store.memories.set_status(ME, kept.id, Status.ARCHIVED, "not needed")
     assert (old.status, old.updated_at, old.version) == (Status.ARCHIVED, clock.now(), 1)
-    store.set_status(ME, kept.id, Status.ARCHIVED, "again")
+    store.memories.set_status(ME, kept.id, Status.ARCHIVED, "again")
     clock.advance(1)
-    store.set_status(ME, kept.id, Status.ACTIVE, "needed")
-    told = [(c.old, c.new, c.reason) for c in store.status_history(ME, kept.id)]
+    store.memories.set_status(ME, kept.id, Status.ACTIVE, "needed")
+    told = [(c.old, c.new, c.reason) for c in store.memories.status_history(ME, kept.id)]
     assert told == [(Status.ACTIVE, Status.ARCHIVED, "not needed"), (Status.ARCHIVED, Status.ACTIVE, "needed")]
-    assert [c.at for c in store.status_history(ME, kept.id)] == [clock.now() - timedelta(seconds=1), clock.now()]
+    assert [c.at for c in store.memories.status_history(ME, kept.id)] == [clock.now() - timedelta(seconds=1), clock.now()]
 
 
 def test_setting_a_status_that_it_has_changes_nothing(store: Store) -> None:
     kept = keep(store, "a")[0]
     before = state(store)
-    assert store.set_status(ME, kept.id, Status.ACTIVE, "") == store.get(ME, [kept.id])[0]
+    assert store.memories.set_status(ME, kept.id, Status.ACTIVE, "") == store.memories.get(ME, [kept.id])[0]
     assert state(store) == before
 
 
 def test_erasing_takes_everything_that_hung_on_it(store: Store) -> None:
     doomed, other = keep(store, "secret plan", "other", attributes={"a": "b"})
-    store.update(ME, doomed.id, {"text": "secret scheme"})
-    store.set_status(ME, doomed.id, Status.CHALLENGED, "hm")
-    store.relate(ME, [Edge(doomed.id, other.id, "near"), Edge(other.id, doomed.id, "far")])
-    store.put_vectors(ME, "s", {doomed.key: vector(1), other.key: vector(2)}, model="m", dimensions=1)
-    report = store.erase(ME, [doomed.id, doomed.id])
+    store.memories.update(ME, doomed.id, {"text": "secret scheme"})
+    store.memories.set_status(ME, doomed.id, Status.CHALLENGED, "hm")
+    store.edges.put(ME, [Edge(doomed.id, other.id, "near"), Edge(other.id, doomed.id, "far")])
+    store.vectors.put(ME, "s", {doomed.key: vector(1), other.key: vector(2)}, model="m", dimensions=1)
+    report = store.erasure.erase(ME, [doomed.id, doomed.id])
     assert (report.ids, report.counts["memories"]) == ((doomed.id,), 1)
-    assert store.get(ME, [doomed.id]) == store.fetch(ME, [doomed.key]) == []
+    assert store.memories.get(ME, [doomed.id]) == store.memories.fetch(ME, [doomed.key]) == []
     assert found(store, "secret plan scheme", where=EVERY) == []
-    assert store.edges(ME, [other.id]) == []
-    assert list(store.vectors(ME, "s")) == [(other.key, vector(2))]
-    assert (store.counts(ME).memories, store.counts(ME).edges, store.counts(ME).embeddings) == (1, 0, 1)
+    assert store.edges.of(ME, [other.id]) == []
+    assert list(store.vectors.visible(ME, "s")) == [(other.key, vector(2))]
+    assert (store.memories.counts(ME).memories, store.memories.counts(ME).edges, store.memories.counts(ME).embeddings) == (
+        1,
+        0,
+        1,
+    )
     for look in (store.versions, store.status_history):
         with pytest.raises(NotFound):
             look(ME, doomed.id)
-    last = store.changes(OWNER, after=0, limit=99)[-1]
+    last = store.changes.since(OWNER, after=0, limit=99)[-1]
     assert (last.key, last.what) == (doomed.key, "erase")
 
 
@@ -597,9 +606,9 @@ def test_erasing_is_all_or_none(store: Store) -> None:
     kept = keep(store, "a")[0]
     before = state(store)
     with pytest.raises(NotFound):
-        store.erase(ME, [kept.id, "no such id"])
+        store.erasure.erase(ME, [kept.id, "no such id"])
     assert state(store) == before
-    assert store.get(ME, [kept.id]) == [kept]
+    assert store.memories.get(ME, [kept.id]) == [kept]
 
 
 @pytest.mark.parametrize("odd", ["", "no such id", "' OR 1=1 --", "*", "%", "x" * 10_000, "\x00", "\ud800"])
@@ -610,13 +619,13 @@ def test_an_id_that_is_not_there_is_not_found(store: Store, odd: str) -> None:
         with suppress(InvalidQuery):  # refused is as good as not found
             assert look(ME, [odd]) == []
     for call in (
-        lambda: store.update(ME, odd, {"text": "b"}),
-        lambda: store.set_status(ME, odd, Status.ARCHIVED, "x"),
-        lambda: store.erase(ME, [odd]),
-        lambda: store.relate(ME, [Edge(kept.id, odd, "x")]),
-        lambda: store.relate(ME, [Edge(odd, kept.id, "x")]),
-        lambda: store.versions(ME, odd),
-        lambda: store.status_history(ME, odd),
+        lambda: store.memories.update(ME, odd, {"text": "b"}),
+        lambda: store.memories.set_status(ME, odd, Status.ARCHIVED, "x"),
+        lambda: store.erasure.erase(ME, [odd]),
+        lambda: store.edges.put(ME, [Edge(kept.id, odd, "x")]),
+        lambda: store.edges.put(ME, [Edge(odd, kept.id, "x")]),
+        lambda: store.memories.versions(ME, odd),
+        lambda: store.memories.status_history(ME, odd),
     ):
         with pytest.raises((NotFound, InvalidContent, InvalidQuery, ContentTooLarge)):
             call()
@@ -625,8 +634,8 @@ def test_an_id_that_is_not_there_is_not_found(store: Store, odd: str) -> None:
 
 def test_a_refused_call_does_not_spoil_the_audit_trail(store: Store) -> None:
     with pytest.raises(EngramError):
-        store.update(ME, "\ud800", {"text": "b"})
-    assert store.audit(ME, limit=5)
+        store.memories.update(ME, "\ud800", {"text": "b"})
+    assert store.audit.select(ME, limit=5)
 
 
 # ── links ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -634,40 +643,40 @@ def test_a_refused_call_does_not_spoil_the_audit_trail(store: Store) -> None:
 
 def test_links_are_seen_from_both_ends(store: Store, clock: HandClock) -> None:
     a, b, c = keep(store, "a", "b", "c")
-    assert store.relate(ME, [Edge(a.id, b.id, "supports", 0.5, 0.25), Edge(b.id, c.id, "leads to")]) == 2
+    assert store.edges.put(ME, [Edge(a.id, b.id, "supports", 0.5, 0.25), Edge(b.id, c.id, "leads to")]) == 2
     ab = Edge(a.id, b.id, "supports", 0.5, 0.25, clock.now())
     bc = Edge(b.id, c.id, "leads to", 1.0, 1.0, clock.now())
-    assert store.edges(ME, [a.id]) == [ab]
-    assert sorted(store.edges(ME, [b.id]), key=lambda e: e.kind) == [bc, ab]
-    assert store.edges(ME, [c.id]) == [bc]
-    assert len(store.edges(ME, [a.id, b.id, c.id])) == 2
-    assert store.edges(ME, []) == []
+    assert store.edges.of(ME, [a.id]) == [ab]
+    assert sorted(store.edges.of(ME, [b.id]), key=lambda e: e.kind) == [bc, ab]
+    assert store.edges.of(ME, [c.id]) == [bc]
+    assert len(store.edges.of(ME, [a.id, b.id, c.id])) == 2
+    assert store.edges.of(ME, []) == []
 
 
 def test_a_link_made_again_is_the_same_link_with_new_weights(store: Store) -> None:
     a, b = keep(store, "a", "b")
-    store.relate(ME, [Edge(a.id, b.id, "near", 0.1)])
-    store.relate(ME, [Edge(a.id, b.id, "near", 0.9), Edge(a.id, b.id, "far", 0.2), Edge(b.id, a.id, "near", 0.3)])
-    assert sorted((e.source, e.kind, e.weight) for e in store.edges(ME, [a.id])) == sorted(
+    store.edges.put(ME, [Edge(a.id, b.id, "near", 0.1)])
+    store.edges.put(ME, [Edge(a.id, b.id, "near", 0.9), Edge(a.id, b.id, "far", 0.2), Edge(b.id, a.id, "near", 0.3)])
+    assert sorted((e.source, e.kind, e.weight) for e in store.edges.of(ME, [a.id])) == sorted(
         [(a.id, "near", 0.9), (a.id, "far", 0.2), (b.id, "near", 0.3)]
     )
-    assert store.counts(ME).edges == 3
+    assert store.memories.counts(ME).edges == 3
 
 
 def test_linking_is_all_or_none(store: Store) -> None:
     a, b = keep(store, "a", "b")
     before = state(store)
     with pytest.raises(NotFound):
-        store.relate(ME, [Edge(a.id, b.id, "near"), Edge(a.id, "no such id", "near")])
+        store.edges.put(ME, [Edge(a.id, b.id, "near"), Edge(a.id, "no such id", "near")])
     assert state(store) == before
-    assert store.relate(ME, []) == 0
+    assert store.edges.put(ME, []) == 0
 
 
 def test_a_date_of_a_link_is_kept(store: Store) -> None:
     a, b = keep(store, "a", "b")
     long_ago = datetime(1999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
-    store.relate(ME, [Edge(a.id, b.id, "near", created_at=long_ago)])
-    assert store.edges(ME, [a.id])[0].created_at == long_ago
+    store.edges.put(ME, [Edge(a.id, b.id, "near", created_at=long_ago)])
+    assert store.edges.of(ME, [a.id])[0].created_at == long_ago
 
 
 @pytest.mark.parametrize(
@@ -679,7 +688,7 @@ def test_a_link_that_makes_no_sense_is_refused(store: Store, fields: dict[str, A
     a, b = keep(store, "a", "b")
     before = state(store)
     with pytest.raises(EngramError) as caught:
-        store.relate(ME, [Edge(a.id, b.id, "fine"), replace(Edge(a.id, b.id, "near"), **fields)])
+        store.edges.put(ME, [Edge(a.id, b.id, "fine"), replace(Edge(a.id, b.id, "near"), **fields)])
     assert caught.value.code.startswith(("E2", "E4"))
     assert state(store) == before
 
@@ -689,28 +698,28 @@ def test_a_link_that_makes_no_sense_is_refused(store: Store, fields: dict[str, A
 
 def test_vectors_come_back_byte_for_byte_by_space(store: Store) -> None:
     a, b = keep(store, "a", "b")
-    assert store.put_vectors(ME, "words", {a.key: vector(1, 2), b.key: vector(3, 4)}, model="m", dimensions=2) == 2
-    assert store.put_vectors(ME, "faces", {a.key: vector(9)}, model="f", dimensions=1) == 1
-    assert dict(store.vectors(ME, "words")) == {a.key: vector(1, 2), b.key: vector(3, 4)}
-    assert dict(store.vectors(ME, "faces")) == {a.key: vector(9)}
-    assert list(store.vectors(ME, "no such space")) == []
-    assert store.counts(ME).embeddings == 2
+    assert store.vectors.put(ME, "words", {a.key: vector(1, 2), b.key: vector(3, 4)}, model="m", dimensions=2) == 2
+    assert store.vectors.put(ME, "faces", {a.key: vector(9)}, model="f", dimensions=1) == 1
+    assert dict(store.vectors.visible(ME, "words")) == {a.key: vector(1, 2), b.key: vector(3, 4)}
+    assert dict(store.vectors.visible(ME, "faces")) == {a.key: vector(9)}
+    assert list(store.vectors.visible(ME, "no such space")) == []
+    assert store.memories.counts(ME).embeddings == 2
 
 
 def test_a_vector_is_replaced_by_the_next_one(store: Store) -> None:
     a = keep(store, "a")[0]
     for number in (1, 2):
-        assert store.put_vectors(ME, "s", {a.key: vector(number)}, model="m", dimensions=1) == 1
-    assert list(store.vectors(ME, "s")) == [(a.key, vector(2))]
+        assert store.vectors.put(ME, "s", {a.key: vector(number)}, model="m", dimensions=1) == 1
+    assert list(store.vectors.visible(ME, "s")) == [(a.key, vector(2))]
 
 
 def test_vectors_go_when_the_words_change_and_only_then(store: Store) -> None:
     a, b = keep(store, "a", "b")
-    store.put_vectors(ME, "s", {a.key: vector(1), b.key: vector(2)}, model="m", dimensions=1)
-    store.update(ME, b.id, {"importance": 0.9, "text": "b"})
-    store.set_status(ME, b.id, Status.CHALLENGED, "")
-    store.update(ME, a.id, {"text": "other words"})
-    assert dict(store.vectors(ME, "s", where=EVERY)) == {b.key: vector(2)}
+    store.vectors.put(ME, "s", {a.key: vector(1), b.key: vector(2)}, model="m", dimensions=1)
+    store.memories.update(ME, b.id, {"importance": 0.9, "text": "b"})
+    store.memories.set_status(ME, b.id, Status.CHALLENGED, "")
+    store.memories.update(ME, a.id, {"text": "other words"})
+    assert dict(store.vectors.visible(ME, "s", where=EVERY)) == {b.key: vector(2)}
 
 
 @pytest.mark.parametrize(
@@ -727,61 +736,61 @@ def test_vectors_go_when_the_words_change_and_only_then(store: Store) -> None:
 )
 def test_a_space_holds_one_model_and_one_length(store: Store, model: str, dimensions: int, numbers: tuple[int, ...]) -> None:
     a, b = keep(store, "a", "b")
-    store.put_vectors(ME, "s", {a.key: vector(1, 2)}, model="m", dimensions=2)
+    store.vectors.put(ME, "s", {a.key: vector(1, 2)}, model="m", dimensions=2)
     before = state(store)
     with pytest.raises(DimensionMismatch):
-        store.put_vectors(ME, "s", {b.key: vector(*numbers)}, model=model, dimensions=dimensions)
+        store.vectors.put(ME, "s", {b.key: vector(*numbers)}, model=model, dimensions=dimensions)
     assert state(store) == before
-    assert dict(store.vectors(ME, "s")) == {a.key: vector(1, 2)}
+    assert dict(store.vectors.visible(ME, "s")) == {a.key: vector(1, 2)}
 
 
 @pytest.mark.parametrize(("dimensions", "numbers"), [(2, (1, 2, 3)), (3, (1,)), (0, ()), (-1, (1,))])
 def test_the_first_vector_of_a_space_has_the_length_it_claims(store: Store, dimensions: int, numbers: tuple[int, ...]) -> None:
     a = keep(store, "a")[0]
     with pytest.raises(DimensionMismatch):
-        store.put_vectors(ME, "s", {a.key: vector(*numbers)}, model="m", dimensions=dimensions)
-    assert store.put_vectors(ME, "s", {a.key: vector(1, 2)}, model="m", dimensions=2) == 1
+        store.vectors.put(ME, "s", {a.key: vector(*numbers)}, model="m", dimensions=dimensions)
+    assert store.vectors.put(ME, "s", {a.key: vector(1, 2)}, model="m", dimensions=2) == 1
 
 
 def test_vectors_of_memories_that_are_not_there_are_left_out(store: Store) -> None:
     a = keep(store, "a")[0]
-    assert store.put_vectors(ME, "s", {a.key: vector(1), 10**9: vector(2), -1: vector(3)}, model="m", dimensions=1) == 1
-    assert store.put_vectors(ME, "s", {}, model="m", dimensions=1) == 0
+    assert store.vectors.put(ME, "s", {a.key: vector(1), 10**9: vector(2), -1: vector(3)}, model="m", dimensions=1) == 1
+    assert store.vectors.put(ME, "s", {}, model="m", dimensions=1) == 0
 
 
 def test_a_new_vector_is_in_the_change_log(store: Store) -> None:
     """V8: other processes' vector indexes follow the change log, and would not hear of it otherwise."""
     a = keep(store, "a")[0]
-    seen = store.changes(OWNER, after=0, limit=99)[-1].seq
-    store.put_vectors(ME, "s", {a.key: vector(1)}, model="m", dimensions=1)
-    assert [change.key for change in store.changes(OWNER, after=seen, limit=9)] == [a.key]
+    seen = store.changes.since(OWNER, after=0, limit=99)[-1].seq
+    store.vectors.put(ME, "s", {a.key: vector(1)}, model="m", dimensions=1)
+    assert [change.key for change in store.changes.since(OWNER, after=seen, limit=9)] == [a.key]
 
 
 def test_who_may_not_write_cannot_take_a_space(store: Store) -> None:
     guest = replace(ME, may_write=False)
     a = keep(store, "a")[0]
     with pytest.raises(AccessDenied):
-        store.put_vectors(guest, "s", {a.key: vector(6)}, model="guest's", dimensions=1)
-    assert store.put_vectors(ME, "s", {a.key: vector(1, 2)}, model="m", dimensions=2) == 1
+        store.vectors.put(guest, "s", {a.key: vector(6)}, model="guest's", dimensions=1)
+    assert store.vectors.put(ME, "s", {a.key: vector(1, 2)}, model="m", dimensions=2) == 1
 
 
 def test_vectors_are_narrowed_as_pages_are(store: Store) -> None:
     a, b = keep(store, "a", "b")
-    store.put_vectors(ME, "s", {a.key: vector(1), b.key: vector(2)}, model="m", dimensions=1)
-    store.set_status(ME, a.id, Status.ARCHIVED, "")
-    assert dict(store.vectors(ME, "s")) == {b.key: vector(2)}
-    assert dict(store.vectors(ME, "s", where=Filter(statuses=(Status.ARCHIVED,)))) == {a.key: vector(1)}
+    store.vectors.put(ME, "s", {a.key: vector(1), b.key: vector(2)}, model="m", dimensions=1)
+    store.memories.set_status(ME, a.id, Status.ARCHIVED, "")
+    assert dict(store.vectors.visible(ME, "s")) == {b.key: vector(2)}
+    assert dict(store.vectors.visible(ME, "s", where=Filter(statuses=(Status.ARCHIVED,)))) == {a.key: vector(1)}
 
 
 def test_vectors_left_half_read_hold_nothing_up(store: Store) -> None:
     kept = keep(store, *(f"number {i}" for i in range(50)))
-    store.put_vectors(ME, "s", {m.key: vector(1) for m in kept}, model="m", dimensions=1)
+    store.vectors.put(ME, "s", {m.key: vector(1) for m in kept}, model="m", dimensions=1)
     for _ in range(20):
-        half = store.vectors(ME, "s")
+        half = store.vectors.visible(ME, "s")
         next(half)
         del half
     new = keep(store, "new")[0]
-    assert store.get(ME, [new.id]) == [new]
+    assert store.memories.get(ME, [new.id]) == [new]
 
 
 # ── figures and logs ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -790,51 +799,51 @@ def test_vectors_left_half_read_hold_nothing_up(store: Store) -> None:
 def test_counts(store: Store) -> None:
     a, b = keep(store, "a", "b", kind=Kind.FACT)
     c = keep(store, "c")[0]
-    store.set_status(ME, c.id, Status.ARCHIVED, "")
-    store.relate(ME, [Edge(a.id, b.id, "near")])
+    store.memories.set_status(ME, c.id, Status.ARCHIVED, "")
+    store.edges.put(ME, [Edge(a.id, b.id, "near")])
     for space in ("one", "two"):
-        store.put_vectors(ME, space, {a.key: vector(1)}, model="m", dimensions=1)
-    counts = store.counts(ME)
+        store.vectors.put(ME, space, {a.key: vector(1)}, model="m", dimensions=1)
+    counts = store.memories.counts(ME)
     assert (counts.memories, counts.edges, counts.embeddings) == (3, 1, 1)
     assert (counts.by_kind, counts.by_status) == ({"fact": 2, "proposition": 1}, {"active": 2, "archived": 1})
 
 
 def test_the_change_log_tells_each_change_once_in_order(store: Store) -> None:
     a, b = keep(store, "a", "b")
-    store.update(ME, a.id, {"text": "c"})
-    store.set_status(ME, b.id, Status.ARCHIVED, "")
-    store.relate(ME, [Edge(a.id, b.id, "near")])
-    store.erase(ME, [a.id])
-    log = store.changes(OWNER, after=0, limit=99)
+    store.memories.update(ME, a.id, {"text": "c"})
+    store.memories.set_status(ME, b.id, Status.ARCHIVED, "")
+    store.edges.put(ME, [Edge(a.id, b.id, "near")])
+    store.erasure.erase(ME, [a.id])
+    log = store.changes.since(OWNER, after=0, limit=99)
     assert [(c.key, c.what) for c in log[:4]] == [(a.key, "add"), (b.key, "add"), (a.key, "update"), (b.key, "update")]
     assert {(c.key, c.what) for c in log[4:6]} == {(a.key, "relate"), (b.key, "relate")}
     assert (log[-1].key, log[-1].what) == (a.key, "erase")
     assert [c.seq for c in log] == sorted({c.seq for c in log})
-    assert store.changes(OWNER, after=log[2].seq, limit=2) == log[3:5]
-    assert store.changes(OWNER, after=log[-1].seq, limit=9) == []
+    assert store.changes.since(OWNER, after=log[2].seq, limit=2) == log[3:5]
+    assert store.changes.since(OWNER, after=log[-1].seq, limit=9) == []
 
 
 def test_the_change_log_is_the_owners(store: Store) -> None:
     keep(store, "a")
     for role in (Role.GUEST, Role.AGENT, Role.ORCHESTRATOR):
         with pytest.raises(AccessDenied):
-            store.changes(replace(ME, role=role), after=0, limit=9)
+            store.changes.since(replace(ME, role=role), after=0, limit=9)
 
 
 def test_the_audit_trail_tells_writes_reads_and_refusals_without_words(store: Store) -> None:
     kept = keep(store, "the canary sings")[0]
     found(store, "canary")
-    store.get(ME, [kept.id])
+    store.memories.get(ME, [kept.id])
     with pytest.raises(NotFound):
-        store.erase(Reader(Scope(agent="zoe")), [kept.id])
-    trail = store.audit(OWNER, limit=99)
+        store.erasure.erase(Reader(Scope(agent="zoe")), [kept.id])
+    trail = store.audit.select(OWNER, limit=99)
     assert [e.operation for e in trail] == ["erase", "get", "fetch", "search", "add"]
     assert [e.ok for e in trail] == [False, True, True, True, True]
     assert trail[-1].subject == trail[1].subject == kept.id
     assert {e.scope.agent for e in trail} == {"rex", "zoe"}
     assert "canary" not in repr(trail)
-    assert [e.operation for e in store.audit(ME, limit=99) if e.operation != "audit"] == ["get", "fetch", "search", "add"]
-    assert len(store.audit(OWNER, limit=2)) == 2
+    assert [e.operation for e in store.audit.select(ME, limit=99) if e.operation != "audit"] == ["get", "fetch", "search", "add"]
+    assert len(store.audit.select(OWNER, limit=2)) == 2
 
 
 # ── what cannot be kept ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -898,12 +907,12 @@ def test_what_cannot_be_kept_is_refused_by_name_and_takes_its_batch_with_it(stor
     before = state(store)
     bad = Memory(**{"text": "fine", "scope": ME.scope} | BAD[why])
     with pytest.raises(EngramError) as caught:
-        store.add(ME, [draft("the canary sings"), bad, draft("after")])
+        store.memories.add(ME, [draft("the canary sings"), bad, draft("after")])
     assert caught.value.code.startswith("E4")
     assert "canary" not in str(caught.value)
     assert state(store) == before
     keep(store, "works on")
-    assert [m.text for m in store.page(ME, limit=9)] == ["works on"]
+    assert [m.text for m in store.memories.page(ME, limit=9)] == ["works on"]
 
 
 @pytest.mark.parametrize("why", [why for why, fields in BAD.items() if not fields.keys() & {"id", "scope", "status"}])
@@ -911,28 +920,28 @@ def test_what_cannot_be_kept_does_not_come_in_by_an_update(store: Store, why: st
     kept = keep(store, "the canary sings")[0]
     before = state(store)
     with pytest.raises(EngramError) as caught:
-        store.update(ME, kept.id, {"pinned": True} | BAD[why])
+        store.memories.update(ME, kept.id, {"pinned": True} | BAD[why])
     assert caught.value.code.startswith("E4")
     assert "canary" not in str(caught.value)
     assert state(store) == before
-    assert store.get(ME, [kept.id]) == [kept]
+    assert store.memories.get(ME, [kept.id]) == [kept]
 
 
 @pytest.mark.parametrize("status", ["archived!", None, 7])
 def test_a_status_that_there_is_not_is_refused(store: Store, status: Any) -> None:
     kept = keep(store, "a")[0]
     with pytest.raises(EngramError):
-        store.set_status(ME, kept.id, status, "reason")
-    assert list(store.page(ME, limit=9)) == [kept]
+        store.memories.set_status(ME, kept.id, status, "reason")
+    assert list(store.memories.page(ME, limit=9)) == [kept]
 
 
 @pytest.mark.parametrize("reason", ["\ud800", "x" * 1_000_000, None])
 def test_a_reason_that_cannot_be_kept_is_refused(store: Store, reason: Any) -> None:
     kept = keep(store, "a")[0]
     with pytest.raises(EngramError) as caught:
-        store.set_status(ME, kept.id, Status.ARCHIVED, reason)
+        store.memories.set_status(ME, kept.id, Status.ARCHIVED, reason)
     assert caught.value.code.startswith("E4")
-    assert store.get(ME, [kept.id]) == [kept]
+    assert store.memories.get(ME, [kept.id]) == [kept]
 
 
 @pytest.mark.parametrize("first", ["same", "there already"])
@@ -940,7 +949,7 @@ def test_an_id_is_given_once(store: Store, first: str) -> None:
     keep(store, "before", id="there already")
     before = state(store)
     with pytest.raises(EngramError) as caught:
-        store.add(ME, [draft("a", id=first), draft("b", id="same")])
+        store.memories.add(ME, [draft("a", id=first), draft("b", id="same")])
     assert "safe to try again" not in str(caught.value)
     assert state(store) == before
 
@@ -948,17 +957,17 @@ def test_an_id_is_given_once(store: Store, first: str) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda store: store.get(ME, [7]),
-        lambda store: store.get(ME, ["\ud800"]),
-        lambda store: store.fetch(ME, [2**70]),
-        lambda store: store.fetch(ME, ["x"]),
-        lambda store: store.search_text(ME, ["\ud800"], limit=5),
-        lambda store: store.search_text(ME, [7], limit=5),
-        lambda store: store.page(ME, limit=5, where=Filter(categories=("\ud800",))),
-        lambda store: store.page(ME, limit=5, where=Filter(attributes={"a": "\ud800"})),
-        lambda store: list(store.vectors(ME, "\ud800")),
-        lambda store: store.changes(OWNER, after=2**70, limit=5),
-        lambda store: store.changes(OWNER, after="x", limit=5),
+        lambda store: store.memories.get(ME, [7]),
+        lambda store: store.memories.get(ME, ["\ud800"]),
+        lambda store: store.memories.fetch(ME, [2**70]),
+        lambda store: store.memories.fetch(ME, ["x"]),
+        lambda store: store.text.search(ME, ["\ud800"], limit=5),
+        lambda store: store.text.search(ME, [7], limit=5),
+        lambda store: store.memories.page(ME, limit=5, where=Filter(categories=("\ud800",))),
+        lambda store: store.memories.page(ME, limit=5, where=Filter(attributes={"a": "\ud800"})),
+        lambda store: list(store.vectors.visible(ME, "\ud800")),
+        lambda store: store.changes.since(OWNER, after=2**70, limit=5),
+        lambda store: store.changes.since(OWNER, after="x", limit=5),
     ],
 )
 def test_a_question_that_makes_no_sense_gets_nothing_or_a_refusal(store: Store, call: Callable[[Store], Any]) -> None:
@@ -971,15 +980,15 @@ def test_a_question_that_makes_no_sense_gets_nothing_or_a_refusal(store: Store, 
 
 def test_the_longest_memory_fits(store: Store) -> None:
     longest = keep(store, "é" * 4096, summary="s" * 512, key_fact="k" * 512, tag="t" * 512, attributes={"a": "v" * 512})[0]
-    assert store.get(ME, [longest.id]) == [longest]
-    newer = store.update(ME, longest.id, {"text": "x" * 8192})
-    assert store.get(ME, [longest.id]) == [newer]
+    assert store.memories.get(ME, [longest.id]) == [longest]
+    newer = store.memories.update(ME, longest.id, {"text": "x" * 8192})
+    assert store.memories.get(ME, [longest.id]) == [newer]
 
 
 @pytest.mark.parametrize("moment", [datetime(1, 1, 1), datetime(9999, 12, 31), datetime(2026, 3, 4, 5), datetime(1969, 7, 20)])
 def test_a_naive_time_is_taken_as_utc_and_told_as_utc(store: Store, moment: datetime) -> None:
     kept = keep(store, "a", happened_at=moment, learned_at=moment)[0]
-    again = store.get(ME, [kept.id])[0]
+    again = store.memories.get(ME, [kept.id])[0]
     assert again.happened_at == again.learned_at == moment.replace(tzinfo=UTC)
     assert kept == again
 
@@ -987,10 +996,10 @@ def test_a_naive_time_is_taken_as_utc_and_told_as_utc(store: Store, moment: date
 @pytest.mark.parametrize("moment", [FAR, LONG_AGO, datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)])
 def test_the_ends_of_the_calendar_can_be_written_and_read(store: Store, moment: datetime) -> None:
     kept = keep(store, "a", happened_at=moment, valid_until=moment)[0]
-    again = store.get(ME, [kept.id])[0]
+    again = store.memories.get(ME, [kept.id])[0]
     assert again.happened_at is not None
     assert abs(again.happened_at.replace(tzinfo=None) - moment.replace(tzinfo=None)) <= timedelta(hours=14)
-    assert list(store.page(ME, limit=5, where=Filter(since=moment))) == [again]
+    assert list(store.memories.page(ME, limit=5, where=Filter(since=moment))) == [again]
 
 
 # ── any Unicode ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1034,24 +1043,26 @@ MEMORIES = st.builds(
 @given(drafts=st.lists(MEMORIES, min_size=1, max_size=4), reason=WORDS, after=MEMORIES)
 def test_a_memory_comes_back_as_it_went_in(kind: str, drafts: list[Memory], reason: str, after: Memory) -> None:
     with fresh(kind) as store:
-        kept = store.add(OWNER, drafts)
+        kept = store.memories.add(OWNER, drafts)
         for before, now in zip(drafts, kept, strict=True):
             given_by_store = {"id": now.id, "key": now.key, "updated_at": now.updated_at}
             assert now == replace(before, **given_by_store, learned_at=before.learned_at or now.learned_at)
-        assert store.get(OWNER, [m.id for m in kept]) == kept
-        assert store.fetch(OWNER, [m.key for m in kept]) == kept
+        assert store.memories.get(OWNER, [m.id for m in kept]) == kept
+        assert store.memories.fetch(OWNER, [m.key for m in kept]) == kept
         assert walk(store, OWNER, limit=2) == kept[::-1]
         for memory in kept:
             narrowed = Filter(statuses=(), categories=(memory.category,), attributes=memory.attributes)
             assert memory in walk(store, OWNER, limit=9, where=narrowed)
-            assert memory in store.page(Reader(memory.scope, Policy.OWN), limit=9, where=EVERY).memories
+            assert memory in store.memories.page(Reader(memory.scope, Policy.OWN), limit=9, where=EVERY).memories
         names = ("text", "category", "summary", "key_fact", "tag", "attributes", "happened_at", "importance", "source", "kind")
-        new = store.update(OWNER, kept[0].id, {name: getattr(after, name) for name in names})
-        assert store.get(OWNER, [new.id]) == [new]
+        new = store.memories.update(OWNER, kept[0].id, {name: getattr(after, name) for name in names})
+        assert store.memories.get(OWNER, [new.id]) == [new]
         assert [getattr(new, name) for name in names] == [getattr(after, name) for name in names]
-        assert [v.text for v in store.versions(OWNER, new.id)] == ([kept[0].text] if new.text != kept[0].text else [])
-        store.set_status(OWNER, new.id, after.status, reason)
-        assert [c.reason for c in store.status_history(OWNER, new.id)] == ([reason] if after.status is not new.status else [])
+        assert [v.text for v in store.memories.versions(OWNER, new.id)] == ([kept[0].text] if new.text != kept[0].text else [])
+        store.memories.set_status(OWNER, new.id, after.status, reason)
+        assert [c.reason for c in store.memories.status_history(OWNER, new.id)] == (
+            [reason] if after.status is not new.status else []
+        )
 
 
 # ── scope in every verb ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1074,14 +1085,14 @@ def worlds(draw: st.DrawFn) -> tuple[Reader, list[Scope]]:
 
 def populate(store: Store, scopes: list[Scope]) -> list[Memory]:
     """A memory in each scope, with a vector, an earlier wording, a status change, and links to all others."""
-    kept = store.add(OWNER, [Memory(text=f"first wording{i}", scope=scope) for i, scope in enumerate(scopes)])
+    kept = store.memories.add(OWNER, [Memory(text=f"first wording{i}", scope=scope) for i, scope in enumerate(scopes)])
     for i, memory in enumerate(kept):
-        store.update(OWNER, memory.id, {"text": f"shared own{i}"})
-        store.set_status(OWNER, memory.id, Status.CHALLENGED, f"reason{i}")
-        store.set_status(OWNER, memory.id, Status.ACTIVE, "back")
-    store.relate(OWNER, [Edge(a.id, b.id, "near") for a, b in itertools.permutations(kept, 2)])
-    store.put_vectors(OWNER, "s", {m.key: vector(i) for i, m in enumerate(kept)}, model="m", dimensions=1)
-    return store.get(OWNER, [m.id for m in kept])
+        store.memories.update(OWNER, memory.id, {"text": f"shared own{i}"})
+        store.memories.set_status(OWNER, memory.id, Status.CHALLENGED, f"reason{i}")
+        store.memories.set_status(OWNER, memory.id, Status.ACTIVE, "back")
+    store.edges.put(OWNER, [Edge(a.id, b.id, "near") for a, b in itertools.permutations(kept, 2)])
+    store.vectors.put(OWNER, "s", {m.key: vector(i) for i, m in enumerate(kept)}, model="m", dimensions=1)
+    return store.memories.get(OWNER, [m.id for m in kept])
 
 
 @each_store
@@ -1094,14 +1105,14 @@ def test_no_verb_shows_what_is_outside_and_each_shows_what_is_inside(kind: str, 
         ids, keys = [m.id for m in kept], [m.key for m in kept]
         looks: list[Callable[[], Any]] = [
             lambda: walk(store, reader, limit=2),
-            lambda: store.get(reader, ids),
-            lambda: store.fetch(reader, keys),
-            lambda: store.search_text(reader, ["shared"], limit=99),
-            lambda: list(store.vectors(reader, "s")),
-            lambda: store.edges(reader, ids),
-            lambda: store.counts(reader),
-            lambda: store.versions(reader, ids[0]),
-            lambda: store.status_history(reader, ids[0]),
+            lambda: store.memories.get(reader, ids),
+            lambda: store.memories.fetch(reader, keys),
+            lambda: store.text.search(reader, ["shared"], limit=99),
+            lambda: list(store.vectors.visible(reader, "s")),
+            lambda: store.edges.of(reader, ids),
+            lambda: store.memories.counts(reader),
+            lambda: store.memories.versions(reader, ids[0]),
+            lambda: store.memories.status_history(reader, ids[0]),
         ]
         if refused(reader):
             for look in looks:
@@ -1118,11 +1129,11 @@ def test_no_verb_shows_what_is_outside_and_each_shows_what_is_inside(kind: str, 
         assert (counts.memories, counts.edges, counts.embeddings) == (len(inside), len(inside) * (len(inside) - 1), len(inside))
         assert sum(counts.by_kind.values()) == sum(counts.by_status.values()) == len(inside)
         for i, memory in enumerate(kept):
-            assert bool(store.search_text(reader, [f"own{i}"], limit=9)) is (memory.id in shown)
-            assert {e.source for e in store.edges(reader, [memory.id])} <= shown
+            assert bool(store.text.search(reader, [f"own{i}"], limit=9)) is (memory.id in shown)
+            assert {e.source for e in store.edges.of(reader, [memory.id])} <= shown
             if memory.id in shown:
-                assert [v.text for v in store.versions(reader, memory.id)] == [f"first wording{i}"]
-                assert [c.reason for c in store.status_history(reader, memory.id)] == [f"reason{i}", "back"]
+                assert [v.text for v in store.memories.versions(reader, memory.id)] == [f"first wording{i}"]
+                assert [c.reason for c in store.memories.status_history(reader, memory.id)] == [f"reason{i}", "back"]
             else:
                 for look in (store.versions, store.status_history):
                     with pytest.raises(NotFound):
@@ -1138,14 +1149,14 @@ def test_no_verb_changes_what_is_outside_and_each_changes_what_is_inside(kind: s
         kept = populate(store, scopes)
         mine = Memory(text="anchor", scope=reader.scope)
         for memory in kept:
-            twin = store.add(OWNER, [Memory(text="twin", scope=memory.scope)])[0]
+            twin = store.memories.add(OWNER, [Memory(text="twin", scope=memory.scope)])[0]
             allowed = not refused(reader) and may_change(reader, memory.scope)
             tries: list[Callable[[], Any]] = [
-                lambda memory=memory: store.add(reader, [Memory(text="new", scope=memory.scope)]),
-                lambda memory=memory: store.update(reader, memory.id, {"text": "changed"}),
-                lambda memory=memory: store.set_status(reader, memory.id, Status.ARCHIVED, "gone"),
-                lambda memory=memory, twin=twin: store.relate(reader, [Edge(memory.id, twin.id, "twin")]),
-                lambda memory=memory: store.erase(reader, [memory.id]),
+                lambda memory=memory: store.memories.add(reader, [Memory(text="new", scope=memory.scope)]),
+                lambda memory=memory: store.memories.update(reader, memory.id, {"text": "changed"}),
+                lambda memory=memory: store.memories.set_status(reader, memory.id, Status.ARCHIVED, "gone"),
+                lambda memory=memory, twin=twin: store.edges.put(reader, [Edge(memory.id, twin.id, "twin")]),
+                lambda memory=memory: store.erasure.erase(reader, [memory.id]),
             ]
             for attempt in tries:
                 before = state(store)
@@ -1156,13 +1167,15 @@ def test_no_verb_changes_what_is_outside_and_each_changes_what_is_inside(kind: s
                     with pytest.raises((AccessDenied, NotFound)):
                         attempt()
                     assert state(store) == before
-            assert bool(store.get(OWNER, [memory.id])) is not allowed
+            assert bool(store.memories.get(OWNER, [memory.id])) is not allowed
         if not refused(reader) and may_change(reader, reader.scope):
-            anchor = store.add(reader, [mine])[0]
-            for memory in store.get(OWNER, [m.id for m in kept]):  # those that could not be erased are not linked to either
+            anchor = store.memories.add(reader, [mine])[0]
+            for memory in store.memories.get(
+                OWNER, [m.id for m in kept]
+            ):  # those that could not be erased are not linked to either
                 for edge in (Edge(anchor.id, memory.id, "x"), Edge(memory.id, anchor.id, "x")):
                     with pytest.raises(NotFound):
-                        store.relate(reader, [edge])
+                        store.edges.put(reader, [edge])
 
 
 @each_store
@@ -1173,10 +1186,10 @@ def test_vectors_are_put_only_where_the_reader_may_write(kind: str, world: tuple
     with fresh(kind) as store:
         kept = populate(store, scopes)
         try:
-            store.put_vectors(reader, "s", {m.key: vector(99) for m in kept}, model="m", dimensions=1)
+            store.vectors.put(reader, "s", {m.key: vector(99) for m in kept}, model="m", dimensions=1)
         except AccessDenied:
             assert refused(reader) or not reader.may_write or reader.role is Role.GUEST
-        stored = dict(store.vectors(OWNER, "s"))
+        stored = dict(store.vectors.visible(OWNER, "s"))
         for i, memory in enumerate(kept):
             allowed = not refused(reader) and may_change(reader, memory.scope)
             assert stored[memory.key] == vector(99 if allowed else i)
@@ -1185,20 +1198,20 @@ def test_vectors_are_put_only_where_the_reader_may_write(kind: str, world: tuple
 def test_one_scope_too_many_in_a_batch_keeps_nothing(store: Store) -> None:
     before = state(store)
     with pytest.raises(AccessDenied):
-        store.add(ME, [draft("mine"), Memory(text="not mine", scope=Scope(agent="zoe"))])
+        store.memories.add(ME, [draft("mine"), Memory(text="not mine", scope=Scope(agent="zoe"))])
     assert state(store) == before
 
 
 def test_what_is_not_visible_is_told_in_the_same_words_as_what_is_not_there(store: Store) -> None:
-    hidden = store.add(OWNER, [Memory(text="a", scope=Scope(agent="zoe"))])[0]
+    hidden = store.memories.add(OWNER, [Memory(text="a", scope=Scope(agent="zoe"))])[0]
     mine = keep(store, "mine")[0]
     for verb in (
-        lambda i: store.update(ME, i, {"text": "b"}),
-        lambda i: store.set_status(ME, i, Status.ARCHIVED, ""),
-        lambda i: store.erase(ME, [i]),
-        lambda i: store.relate(ME, [Edge(mine.id, i, "x")]),
-        lambda i: store.versions(ME, i),
-        lambda i: store.status_history(ME, i),
+        lambda i: store.memories.update(ME, i, {"text": "b"}),
+        lambda i: store.memories.set_status(ME, i, Status.ARCHIVED, ""),
+        lambda i: store.erasure.erase(ME, [i]),
+        lambda i: store.edges.put(ME, [Edge(mine.id, i, "x")]),
+        lambda i: store.memories.versions(ME, i),
+        lambda i: store.memories.status_history(ME, i),
     ):
         told = []
         for name in (hidden.id, "no such id"):
@@ -1210,7 +1223,7 @@ def test_what_is_not_visible_is_told_in_the_same_words_as_what_is_not_there(stor
 
 def test_an_id_that_others_use_is_not_told_by_adding_it(store: Store) -> None:
     """Whoever may give ids could otherwise ask whether one exists."""
-    store.add(OWNER, [Memory(text="a", id="hidden", scope=Scope(agent="zoe"))])
+    store.memories.add(OWNER, [Memory(text="a", id="hidden", scope=Scope(agent="zoe"))])
     keep(store, "mine", id="visible")
     told = []
     for name in ("hidden", "visible"):

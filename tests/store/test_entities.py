@@ -48,8 +48,8 @@ def test_labelled_mentions_are_resolved_to_the_right_entities(mem: Engram) -> No
         drafts = [
             Memory(text=text if who == "user" else f"{who}: {text}", speaker=who, scope=own.reader.scope) for who, text, _ in talk
         ]
-        for memory, (_, _, expected) in zip(store.add(own.reader, drafts), talk, strict=True):
-            found = {folded(name) for name in store.named_in(own.reader, memory.id)}
+        for memory, (_, _, expected) in zip(store.memories.add(own.reader, drafts), talk, strict=True):
+            found = {folded(name) for name in store.entities.mentions(own.reader, memory.id)}
             wanted = {folded(name) for name in expected}
             right, extra, missing = right + len(found & wanted), extra + len(found - wanted), missing + len(wanted - found)
     assert right + missing >= 200
@@ -159,7 +159,7 @@ def test_the_facts_of_a_confidential_memory_are_sealed(mem: Engram) -> None:
     say(mem, "My phone number is 0151 998 7766")
     assert [one.tier for one in mem.list()] == [Sensitivity.SENSITIVE]
     assert [(one.predicate, one.object) for one in mem.beliefs("the user")] == [("phone number", "01519987766")]
-    with mem._vault.store._readers.use("facts") as connection:
+    with mem._vault.store.gate.readers.use("facts") as connection:
         rows = connection.execute("SELECT subject || predicate || object FROM facts").fetchall()
     assert len(rows) == 1
     assert not any(word in rows[0][0] for word in ("user", "phone", "998"))
@@ -167,11 +167,11 @@ def test_the_facts_of_a_confidential_memory_are_sealed(mem: Engram) -> None:
 
 def test_a_much_less_certain_fact_contests_and_does_not_supersede(mem: Engram) -> None:
     store, reader = mem._vault.store, mem.reader
-    sure, doubtful = store.add(
+    sure, doubtful = store.memories.add(
         reader,
         [Memory(text="The user lives in Rome.", confidence=0.9), Memory(text="The user lives in Oslo.", confidence=0.3)],
     )
-    assert store.get(reader, [sure.id])[0].status is Status.ACTIVE
+    assert store.memories.get(reader, [sure.id])[0].status is Status.ACTIVE
     assert [(edge.source, edge.kind) for edge in mem.edges(sure.id)] == [(doubtful.id, "contradicts")]
     assert {one.object: one.status for one in mem.beliefs("the user")} == {"rome": "held", "oslo": "retracted"}
 
@@ -189,11 +189,11 @@ def test_a_fact_can_be_stored_directly_with_learn(mem: Engram) -> None:
 def test_learn_stores_a_fact_with_its_memory_or_neither(mem: Engram) -> None:
     store = mem._vault.store
     full = "CREATE TEMP TRIGGER full BEFORE INSERT ON facts BEGIN SELECT RAISE(ABORT, 'no room'); END"
-    store._write(mem.reader, "test", lambda connection: connection.execute(full).get)
+    store.gate.write(mem.reader, "test", lambda connection: connection.execute(full).get)
     with pytest.raises(engram.EngramError):
         mem.learn("Ada", "works at", "Acme")
     assert not mem.list()
-    store._write(mem.reader, "test", lambda connection: connection.execute("DROP TRIGGER full").get)
+    store.gate.write(mem.reader, "test", lambda connection: connection.execute("DROP TRIGGER full").get)
     kept = mem.learn("Ada", "works at", "Acme")
     assert mem.learn("Ada", "works at", "Acme").id == kept.id
     assert [(one.object, one.memory) for one in mem.beliefs("Ada")] == [("acme", kept.id)]
@@ -353,10 +353,10 @@ def test_memories_of_older_releases_are_read_for_facts_in_the_background(mem: En
         connection.execute("INSERT INTO meta (name, value) VALUES ('unread_to', ?)", (memory.key,))  # type: ignore[attr-defined]
 
     owner = replace(mem.reader, role=engram.types.Role.OWNER, policy=engram.types.Policy.ALL)
-    store._write(owner, "test", unlearn)
+    store.gate.write(owner, "test", unlearn)
     assert mem.entity("Priya") is None
-    assert store.read_old(owner, limit=10) == 1
-    assert store.read_old(owner, limit=10) == 0
+    assert store.entities.reindex(owner, limit=10) == 1
+    assert store.entities.reindex(owner, limit=10) == 0
     assert mem.entity("Priya") is not None
 
 

@@ -161,9 +161,9 @@ def test_only_the_owner_of_a_vaults_files_may_read_them(folder: VaultFolder, uma
     old = os.umask(umask)
     try:
         store = sqlite_store(folder.path)
-        store.add(Reader(), [Memory(text="a")])
-        store.page(Reader(), limit=1)
-        store.back_up(OWNER)
+        store.memories.add(Reader(), [Memory(text="a")])
+        store.memories.page(Reader(), limit=1)
+        store.health.backup(OWNER)
         files = [path for path in folder.path.rglob("*") if path.is_file()]
         assert {"vault.db", "vault.db-wal", "vault.db-shm", "vault.toml", "vault.lock"} <= {path.name for path in files}
         assert {path.name: oct(rights(path)) for path in files if rights(path) != 0o600} == {}
@@ -219,7 +219,7 @@ def test_a_vault_is_made_in_a_folder_that_holds_only_the_markers(folder: VaultFo
     (folder.path / ".gitignore.new").write_text("")
     folder.newborn.write_bytes(b"half a database")
     store = sqlite_store(folder.path)
-    store.add(Reader(), [Memory(text="a")])
+    store.memories.add(Reader(), [Memory(text="a")])
     store.close()
 
 
@@ -244,7 +244,7 @@ def test_an_interrupted_creation_is_finished_by_the_next_open(folder: VaultFolde
     sqlite_store(folder.path).close()
     folder.database.rename(folder.newborn)
     store = sqlite_store(folder.path)
-    store.add(Reader(), [Memory(text="a")])
+    store.memories.add(Reader(), [Memory(text="a")])
     assert folder.database.exists()
     assert not folder.newborn.exists()
     store.close()

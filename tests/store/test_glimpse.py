@@ -42,11 +42,11 @@ def glimpsed(path: Path, **settings: object) -> Iterator[Glimpse]:
 @pytest.fixture
 def kept(open_store: OpenStore) -> None:
     store = open_store()
-    store.add(REX, [Memory(text="the ferry to Bergen leaves at nine", scope=REX.scope, session="s1", pinned=True)])
-    gone = store.add(REX, [Memory(text="the ferry to Oslo was given up", scope=REX.scope)])
-    store.set_status(REX, gone[0].id, Status.ARCHIVED, "")
-    store.add(ADA, [Memory(text="the ferry that ada knows", scope=ADA.scope)])
-    store.put_away(REX, HANDOFF, b"{}", "s1")
+    store.memories.add(REX, [Memory(text="the ferry to Bergen leaves at nine", scope=REX.scope, session="s1", pinned=True)])
+    gone = store.memories.add(REX, [Memory(text="the ferry to Oslo was given up", scope=REX.scope)])
+    store.memories.set_status(REX, gone[0].id, Status.ARCHIVED, "")
+    store.memories.add(ADA, [Memory(text="the ferry that ada knows", scope=ADA.scope)])
+    store.working.save(REX, HANDOFF, b"{}", "s1")
     store.close()
 
 
@@ -85,18 +85,18 @@ def test_it_shows_every_reader_what_the_whole_store_shows(folder: VaultFolder, o
         )
         for _ in range(150)
     ]
-    for one in dice.sample(store.add(OWNER, drafts), 50):
-        store.set_status(OWNER, one.id, dice.choice(list(Status)), "")
+    for one in dice.sample(store.memories.add(OWNER, drafts), 50):
+        store.memories.set_status(OWNER, one.id, dice.choice(list(Status)), "")
     readers = [Reader(scope(), dice.choice(list(Policy)), dice.choice(list(Role))) for _ in range(60)]
     for one in readers:
         with suppress(AccessDenied):
-            store.put_away(one, HANDOFF, repr(one).encode(), "s1", tier=dice.choice(list(Sensitivity)))
+            store.working.save(one, HANDOFF, repr(one).encode(), "s1", tier=dice.choice(list(Sensitivity)))
     asked = [dice.sample(words, 2) for _ in readers]
 
     def whole(reader: Reader, terms: list[str]) -> list[object]:
-        hits = answer(lambda: [one.key for one in store.search_text(reader, terms, limit=40)])
-        listed = answer(lambda: [(one.key, one.text, one.flagged) for one in store.page(reader, limit=200)])
-        return [hits, listed, store.put_away_last(reader, HANDOFF)]
+        hits = answer(lambda: [one.key for one in store.text.search(reader, terms, limit=40)])
+        listed = answer(lambda: [(one.key, one.text, one.flagged) for one in store.memories.page(reader, limit=200)])
+        return [hits, listed, store.working.load(reader, HANDOFF)]
 
     known = [whole(reader, terms) for reader, terms in zip(readers, asked, strict=True)]
     store.close()
@@ -133,20 +133,20 @@ def test_who_may_not_see_so_much_is_refused_and_that_is_noted(folder: VaultFolde
         for ask in (partial(store.search, terms=["ferry"]), store.newest):
             with pytest.raises(AccessDenied):
                 ask(replace(REX, policy=Policy.ALL), limit=9)
-    told = [(entry.operation, entry.ok) for entry in open_store().audit(OWNER, limit=2)]
+    told = [(entry.operation, entry.ok) for entry in open_store().audit.select(OWNER, limit=2)]
     assert told == [("list", False), ("search", False)]
 
 
 @pytest.mark.usefixtures("kept")
 def test_beside_a_store_that_is_open_it_leaves_the_log_as_long_as_it_was(folder: VaultFolder, open_store: OpenStore) -> None:
     store = open_store()
-    store.add(REX, [Memory(text="said meanwhile", scope=REX.scope)])
+    store.memories.add(REX, [Memory(text="said meanwhile", scope=REX.scope)])
     length = folder.wal.stat().st_size
     for _ in range(3):
         with glimpsed(folder.path) as brief:
             assert brief.newest(REX, limit=1)[0].text == "said meanwhile"
     assert folder.wal.stat().st_size == length
-    assert [entry.operation for entry in store.audit(REX, limit=4)] == ["list", "list", "list", "add"]
+    assert [entry.operation for entry in store.audit.select(REX, limit=4)] == ["list", "list", "list", "add"]
 
 
 @pytest.mark.usefixtures("kept")
@@ -190,9 +190,9 @@ def test_one_that_is_killed_while_it_writes_takes_nothing_along(folder: VaultFol
     assert folder.wal.stat().st_size == 16 * 4096
     assert len(set(folder.wal.read_bytes())) == 256, "what fills the log is chance"
     store = open_store()
-    assert store.health(OWNER).crashed_before
-    assert store.counts(OWNER).memories == 3
-    assert "list" not in {entry.operation for entry in store.audit(OWNER, limit=99)}
+    assert store.health.report(OWNER).crashed_before
+    assert store.memories.counts(OWNER).memories == 3
+    assert "list" not in {entry.operation for entry in store.audit.select(OWNER, limit=99)}
 
 
 @pytest.mark.usefixtures("kept")

@@ -42,8 +42,8 @@ else:
     live = LiveSettings({}, monotonic=env.monotonic)
     store, _ = open_vault(Path(path), live, env, Credentials(lambda: MasterKey(bytearray.fromhex(key))))
     if what == "write":
-        store.add(Reader(), [Memory(text="from elsewhere")])
-    print(sorted(memory.text for memory in store.page(Reader(), limit=99)))
+        store.memories.add(Reader(), [Memory(text="from elsewhere")])
+    print(sorted(memory.text for memory in store.memories.page(Reader(), limit=99)))
     store.close()
 """
 
@@ -115,7 +115,7 @@ def test_a_lock_file_that_cannot_be_made_raises_an_engram_error(tmp_path: Path) 
 
 def test_a_vault_opened_twice_stays_locked_when_one_of_them_is_closed(open_store: OpenStore, folder: VaultFolder) -> None:
     first, second = open_store(), open_store()
-    first.add(ME, [Memory(text="one")])
+    first.memories.add(ME, [Memory(text="one")])
     second.close()
     assert elsewhere("alone", folder.lock) == "E1006"
     first.close()
@@ -125,13 +125,13 @@ def test_a_vault_opened_twice_stays_locked_when_one_of_them_is_closed(open_store
 def test_a_process_that_closes_the_vault_does_not_remove_the_log_of_another(open_store: OpenStore, folder: VaultFolder) -> None:
     """The last process to close checkpoints the log and deletes it; the lock on the database tells which is the last."""
     store = open_store()
-    store.page(ME, limit=1)
-    store.add(ME, [Memory(text="one")])
+    store.memories.page(ME, limit=1)
+    store.memories.add(ME, [Memory(text="one")])
     log = folder.wal.stat().st_ino
     assert elsewhere("write", folder.path) == "['from elsewhere', 'one']"
     assert folder.wal.exists()
     assert folder.wal.stat().st_ino == log
-    store.add(ME, [Memory(text="two")])
+    store.memories.add(ME, [Memory(text="two")])
     assert elsewhere("read", folder.path) == "['from elsewhere', 'one', 'two']"
 
 
@@ -146,12 +146,12 @@ def test_the_database_stays_locked_as_long_as_it_is_open(open_store: OpenStore, 
         return any(line[4] == str(os.getpid()) and line[5].endswith(":" + inode) for line in lines if len(line) > 5)
 
     store = open_store()
-    store.page(ME, limit=1)
+    store.memories.page(ME, limit=1)
     assert locked()
-    store.add(ME, [Memory(text="one")])
+    store.memories.add(ME, [Memory(text="one")])
     assert locked()
     other = open_store()
-    other.add(ME, [Memory(text="two")])
+    other.memories.add(ME, [Memory(text="two")])
     assert locked()
     other.close()
     assert locked()

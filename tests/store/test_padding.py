@@ -165,7 +165,7 @@ def test_the_files_of_a_vault_show_a_neutral_date_after_writing_and_closing(
 ) -> None:
     store = open_store()
     for n in range(3):
-        store.add(Reader(), [Memory(text=f"number {n}")])
+        store.memories.add(Reader(), [Memory(text=f"number {n}")])
     store.close()
     assert {path.name: path.stat().st_mtime for path in folder.path.iterdir() if path.stat().st_mtime != NEUTRAL} == {}
     assert folder.database.stat().st_size % BUCKET == 0
@@ -173,6 +173,6 @@ def test_the_files_of_a_vault_show_a_neutral_date_after_writing_and_closing(
 
 def test_neutral_dates_can_be_switched_off(open_store: Callable[..., SqliteStore], folder: VaultFolder) -> None:
     store = open_store(neutral_times=False)
-    store.add(Reader(), [Memory(text="a")])
+    store.memories.add(Reader(), [Memory(text="a")])
     store.close()
     assert folder.database.stat().st_mtime != NEUTRAL

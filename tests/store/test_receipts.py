@@ -213,11 +213,11 @@ def test_a_repeat_during_the_first_call_is_refused_and_afterwards_gets_its_answe
 def test_a_receipt_of_an_older_release_is_refused_and_cleared_by_an_erasure(mem: Engram) -> None:
     kept = mem.keyed("k").remember(CAT)
     store = store_of(mem)
-    store._writer.run(lambda connection: connection.execute("UPDATE receipts SET plain = 0, request = x'00'").get, "a test")
+    store.gate.writer.run(lambda connection: connection.execute("UPDATE receipts SET plain = 0, request = x'00'").get, "a test")
     with pytest.raises(KeyReused):
         mem.keyed("k").remember(CAT)
     mem.forget(kept.id, erase=True)
-    bodies = store._writer.run(lambda connection: connection.execute("SELECT body FROM receipts").fetchall(), "a test")
+    bodies = store.gate.writer.run(lambda connection: connection.execute("SELECT body FROM receipts").fetchall(), "a test")
     assert bodies == [(None,)]
 
 
@@ -247,7 +247,7 @@ def state(mem: Engram) -> dict[str, int]:
         kept = [name for name in tables if name not in ("audit", "padding") and not name.startswith(("sqlite_", "lexicon_"))]
         return {name: int(connection.execute(f'SELECT count(*) FROM "{name}"').get) for name in kept}
 
-    return store_of(mem)._writer.run(counted, "a test")
+    return store_of(mem).gate.writer.run(counted, "a test")
 
 
 def test_two_concurrent_promotions_of_a_memory_both_count(mem: Engram) -> None:

@@ -25,7 +25,7 @@ def mem(tmp_path: Path) -> Iterator[Engram]:
 
 def raw(mem: Engram, word: str) -> bool:
     """Does a word stand in any table, or in the text index, for whoever lacks the field key?"""
-    with mem._vault.store._readers.use("test") as connection:
+    with mem._vault.store.gate.readers.use("test") as connection:
         for table in ("contents", "versions", "attributes", "turns", "working_snapshots", "episodes", "events"):
             if word in str(connection.execute(f"SELECT * FROM {table}").fetchall()):
                 return True
@@ -89,7 +89,7 @@ def test_the_vector_of_a_memory_is_stored_as_its_tier_asks(mem: Engram) -> None:
     kept = mem.remember(CARD)
 
     def stored() -> bytes:
-        with mem._vault.store._readers.use("test") as connection:
+        with mem._vault.store.gate.readers.use("test") as connection:
             return bytes(connection.execute("SELECT vector FROM embeddings WHERE memory = ?", (kept.key,)).get)
 
     hidden = stored()

@@ -67,9 +67,9 @@ def mem(tmp_path: Path) -> Iterator[Engram]:
 
 def seen(mem: Engram, *words: str) -> set[str]:
     """Where any of the words stands in the clear: columns as table.column, and `lexicon` for the text index."""
-    mem._vault.store._flush_audit(wait=True)
+    mem._vault.store.gate.flush_audit(wait=True)
     found = set()
-    with mem._vault.store._readers.use("test") as connection:
+    with mem._vault.store.gate.readers.use("test") as connection:
         for table, column in _columns(connection):
             for (value,) in connection.execute(f"SELECT CAST({column} AS BLOB) FROM {table}"):
                 if any(word.encode() in bytes(value or b"").lower() for word in words):
@@ -102,7 +102,7 @@ def everything(mem: Engram, said: str) -> None:
             course.event("did", f"typed {said}", actor="Ann")
             course.event("did", "closed the till")
             course.outcome(outcome, f"it was {said}")
-    mem._vault.store.wondered(mem.reader, f"who lost {said}?")
+    mem._vault.store.gaps.put(mem.reader, f"who lost {said}?")
     mem.working.attend(f"Think of {said}")
     mem.working.checkpoint(f"Settle {said}", decided=[f"use {said}"], open=[f"where is {said}?"])
     mem.working.suspend()
@@ -114,7 +114,7 @@ def everything(mem: Engram, said: str) -> None:
 def test_every_column_of_the_database_is_listed_as_sealed_or_harmless(mem: Engram) -> None:
     known = {(table, column) for table, columns in PLAIN.items() for column in columns}
     known |= {(table, column) for table, (_, columns) in sealed.BESIDE.items() for column in columns}
-    with mem._vault.store._readers.use("test") as connection:
+    with mem._vault.store.gate.readers.use("test") as connection:
         there = {pair for pair in _columns(connection) if not pair[0].startswith("lexicon")}
     assert there == known
 
@@ -133,7 +133,7 @@ def test_all_that_belongs_to_a_sealed_memory_reads_as_it_was_written(mem: Engram
     assert told.attributes == {"what": f"about the card {CARD}"}
     assert mem.versions(told.id)[0].text == f"Remember the card {CARD}"
     assert list(mem.list(filters=Filter(attributes={"what": f"about the card {CARD}"}))) == [told]
-    assert f"because of the card {CARD}" in [change.reason for change in mem._vault.store.status_history(OWNER, told.id)]
+    assert f"because of the card {CARD}" in [change.reason for change in mem._vault.store.memories.status_history(OWNER, told.id)]
     course = mem.episodes(limit=1)[0]
     assert (course.goal, course.events[0].text, course.participants[0].name) == (
         f"Settle the card {CARD}",
@@ -191,7 +191,7 @@ def test_a_handoff_has_the_sensitivity_of_its_source(mem: Engram) -> None:
 
     def clear_of(*sources: str, goal: str = f"Find {WORD}") -> bool:
         assert mem.working.hand_over(goal, sources=sources)
-        kept = mem._vault.store.put_away_last(mem.reader, HANDOFF)
+        kept = mem._vault.store.working.load(mem.reader, HANDOFF)
         assert kept is not None
         assert checkpoint_from_bytes(kept[1], kept[0]).goal == goal  # type: ignore[union-attr]
         return body in seen(mem, WORD)
@@ -211,7 +211,7 @@ def test_a_handoff_has_the_sensitivity_of_its_source(mem: Engram) -> None:
 
 
 def _vectors(mem: Engram) -> set[bytes]:
-    with mem._vault.store._readers.use("test") as connection:
+    with mem._vault.store.gate.readers.use("test") as connection:
         found = connection.execute("SELECT vector FROM feedback WHERE vector <> x''").fetchall()
         return {bytes(row[0]) for row in found}
 
@@ -228,10 +228,10 @@ def test_a_memory_derived_from_a_confidential_one_inherits_its_tier(mem: Engram)
 
 def test_a_tier_is_inherited_through_any_number_of_derivations(mem: Engram) -> None:
     drafts = [Memory(text=f"Step {n} of the recipe", scope=mem.reader.scope) for n in range(400)]
-    ids = [one.id for one in mem._vault.store.add(mem.reader, drafts)]
-    mem._vault.store.relate(mem.reader, [Edge(later, before, "derived_from") for before, later in pairwise(ids)])
+    ids = [one.id for one in mem._vault.store.memories.add(mem.reader, drafts)]
+    mem._vault.store.edges.put(mem.reader, [Edge(later, before, "derived_from") for before, later in pairwise(ids)])
     mem.update(ids[0], tier="confidential")
-    assert {one.tier for one in mem._vault.store.get(OWNER, ids)} == {Sensitivity.CONFIDENTIAL}
+    assert {one.tier for one in mem._vault.store.memories.get(OWNER, ids)} == {Sensitivity.CONFIDENTIAL}
 
 
 def test_changing_a_tier_supersedes_nothing(mem: Engram) -> None:
@@ -268,7 +268,7 @@ def test_entity_names_of_a_memory_are_removed_and_added_with_its_tier(mem: Engra
 
 
 def _entity(mem: Engram, name: str) -> int:
-    with mem._vault.store._readers.use("test") as connection:
+    with mem._vault.store.gate.readers.use("test") as connection:
         return int(connection.execute("SELECT key FROM entities WHERE name = ?", (name,)).get)
 
 
@@ -298,14 +298,14 @@ def test_plaintext_that_older_releases_left_is_sealed_page_by_page(mem: Engram) 
     harmless = mem.remember("The piano is black", attributes={"colour": "black"})
     store, before = mem._vault.store, {one.id: one for one in mem.list(limit=200)}
     assert not seen(mem, "4111")
-    store._writer.run(_as_it_was, "undoing")
+    store.gate.writer.run(_as_it_was, "undoing")
     assert {"events.text", "questions.text", "facts.object", "turns.text"} <= seen(mem, "4111")
-    while store.seal_old(OWNER, limit=3):
+    while store.sensitivity.seal_old(OWNER, limit=3):
         pass
     assert not seen(mem, "4111")
     assert {one.id: one for one in mem.list(limit=200)} == before
     assert mem.get(harmless.id) == harmless
-    assert store.seal_old(OWNER, limit=3) == 0
+    assert store.sensitivity.seal_old(OWNER, limit=3) == 0
     assert mem.remember(f"Remember well the card {CARD}").id in before, "it is known again by its digest"
 
 

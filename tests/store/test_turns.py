@@ -25,8 +25,8 @@ def mem(tmp_path: Path) -> Iterator[Engram]:
 
 def keys(mem: Engram, *terms: str, reader: Reader = OWNER) -> set[str]:
     """Texts of the memories that the text index finds."""
-    found = store_of(mem).search_text(reader, terms, limit=100)
-    return {memory.text for memory in store_of(mem).fetch(reader, [hit.key for hit in found])}
+    found = store_of(mem).text.search(reader, terms, limit=100)
+    return {memory.text for memory in store_of(mem).memories.fetch(reader, [hit.key for hit in found])}
 
 
 def one(mem: Engram, word: str) -> str:
@@ -123,16 +123,16 @@ def test_known_refs_and_the_last_turn_are_limited_to_the_readers_scope(mem: Engr
     store = store_of(mem)
     zoe = Reader(Scope(agent="zoe"))
     mem.observe(Turn("I bought a boat.", session="s", ref="r1"))
-    assert store.known_refs(zoe, ["r1"]) == set()
-    assert store.known_refs(mem.reader, ["r1", "r2"] * 600) == {"r1"}
-    with store._readers.use("test") as connection:
+    assert store.turns.known_refs(zoe, ["r1"]) == set()
+    assert store.turns.known_refs(mem.reader, ["r1", "r2"] * 600) == {"r1"}
+    with store.gate.readers.use("test") as connection:
         asked: list[tuple[str, Any]] = []
         connection.exec_trace = lambda _, sql, values: asked.append((sql, values)) is None
         turns.known_refs(connection, readable(mem.reader), ["r1"])
         connection.exec_trace = None
         assert "turns_by_ref" in str(connection.execute(f"EXPLAIN QUERY PLAN {asked[0][0]}", asked[0][1]).fetchall())
-    assert store.last_turn(zoe, "s") is None
-    last = store.last_turn(mem.reader, "s")
+    assert store.turns.last(zoe, "s") is None
+    last = store.turns.last(mem.reader, "s")
     assert last is not None
     assert last.ref == "r1"
 
@@ -146,18 +146,18 @@ def test_turns_past_their_retention_are_removed_and_their_memories_stay(tmp_path
             Turn("The ledger service runs on Fly.", "Ann", at=new, session="s", ref="r2"),
         )
         store = store_of(mem)
-        assert store.expire_turns(OWNER) == 0, "kept for good unless asked otherwise"
+        assert store.turns.expire(OWNER) == 0, "kept for good unless asked otherwise"
         mem.settings.set(turn_days=365.0)
-        assert store.expire_turns(OWNER) == 1
-        assert store.expire_turns(OWNER) == 0
+        assert store.turns.expire(OWNER) == 1
+        assert store.turns.expire(OWNER) == 0
         kept = {memory.text: memory for memory in mem.list()}
         carla = next(memory for text, memory in kept.items() if "Carla" in text)
         assert list(mem.words(carla.id)) == []
         assert len(kept) == 2
-        assert not store.search_text(OWNER, ["zqvelodrome"], limit=5), "its words stand around nothing"
+        assert not store.text.search(OWNER, ["zqvelodrome"], limit=5), "its words stand around nothing"
         assert [turn.ref for memory in kept.values() for turn in mem.words(memory.id)] == ["r2"]
 
 
 def test_only_the_owner_may_remove_old_turns(tmp_path: Path) -> None:
     with open_mind(tmp_path / "vault", turn_days=1.0) as mem, pytest.raises(EngramError):
-        store_of(mem).expire_turns(mem.reader)
+        store_of(mem).turns.expire(mem.reader)

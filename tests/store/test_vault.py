@@ -14,6 +14,7 @@ from engram.env import Env
 from engram.errors import DiskFull, EngramError
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
+from engram.store.sqlite.gate import Gate
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import Credentials, open_vault
@@ -28,41 +29,41 @@ def read_only_store(folder: VaultFolder) -> tuple[SqliteStore, Opened]:
     """As `open_vault` makes it on a medium that cannot be written; here by hand, because root can write anywhere."""
     env = Env()
     opened = Opened(folder, database_key(), bytearray(b"a" * 32), VaultLock(folder.lock, env), read_only=True)
-    return SqliteStore(opened, LiveSettings({}, monotonic=env.monotonic), env), opened
+    return SqliteStore(Gate(opened, LiveSettings({}, monotonic=env.monotonic), env)), opened
 
 
 def test_closing_a_read_only_vault_releases_files_and_keys(open_store: OpenStore, folder: VaultFolder) -> None:
     made = open_store()
-    made.add(ME, [Memory(text="a")])
+    made.memories.add(ME, [Memory(text="a")])
     made.close()
     store, opened = read_only_store(folder)
-    assert [m.text for m in store.page(ME, limit=5)] == ["a"]
+    assert [m.text for m in store.memories.page(ME, limit=5)] == ["a"]
     store.close()
     store.close()
     assert set(opened.key._material) == {0}
     assert set(opened.audit_key) == {0}
     with pytest.raises(EngramError, match="closed"):
-        store.page(ME, limit=5)
+        store.memories.page(ME, limit=5)
 
 
 def test_a_read_only_vault_can_be_read_and_not_written(
     open_store: OpenStore, folder: VaultFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = open_store()
-    kept = made.add(ME, [Memory(text="a")])[0]
+    kept = made.memories.add(ME, [Memory(text="a")])[0]
     made.close()
     monkeypatch.setattr(VaultFolder, "has_room_to_write", lambda self: False)
     before = folder.database.read_bytes()
     store, _ = read_only_store(folder)
-    assert store.get(ME, [kept.id]) == [kept]
-    assert [hit.key for hit in store.search_text(ME, ["a"], limit=5)] == [kept.key]
+    assert store.memories.get(ME, [kept.id]) == [kept]
+    assert [hit.key for hit in store.text.search(ME, ["a"], limit=5)] == [kept.key]
     with pytest.raises(DiskFull):
-        store.add(ME, [Memory(text="b")])
+        store.memories.add(ME, [Memory(text="b")])
     with pytest.raises(DiskFull):
-        store.erase(ME, [kept.id])
-    assert store.health(ME).writes == "read-only"
-    assert not store.backup_due()
-    assert isinstance(store.audit(ME, limit=5), list)
+        store.erasure.erase(ME, [kept.id])
+    assert store.health.report(ME).writes == "read-only"
+    assert not store.health.backup_due()
+    assert isinstance(store.audit.select(ME, limit=5), list)
     store.close()
     assert folder.database.read_bytes() == before
 
@@ -78,7 +79,7 @@ from engram.types import Memory, Reader
 env = Env()
 live = LiveSettings({}, monotonic=env.monotonic)
 store, _ = open_vault(Path(sys.argv[1]), live, env, Credentials(lambda: MasterKey(bytearray.fromhex(sys.argv[2]))))
-store.add(Reader(), [Memory(text="acknowledged")])
+store.memories.add(Reader(), [Memory(text="acknowledged")])
 os._exit(9)
 """
 
@@ -86,19 +87,19 @@ os._exit(9)
 def test_a_crash_is_reported_once_and_no_acknowledged_write_is_lost(open_store: OpenStore, folder: VaultFolder) -> None:
     assert subprocess.run([sys.executable, "-c", CRASH, str(folder.path), KEY.hex()], timeout=120).returncode == 9
     store = open_store()
-    assert store.health(OWNER).crashed_before
-    assert any("did not close" in warning for warning in store.health(OWNER).warnings)
-    assert [m.text for m in store.page(ME, limit=5)] == ["acknowledged"]
+    assert store.health.report(OWNER).crashed_before
+    assert any("did not close" in warning for warning in store.health.report(OWNER).warnings)
+    assert [m.text for m in store.memories.page(ME, limit=5)] == ["acknowledged"]
     store.close()
     again = open_store()
-    assert not again.health(OWNER).crashed_before
-    assert [m.text for m in again.page(ME, limit=5)] == ["acknowledged"]
+    assert not again.health.report(OWNER).crashed_before
+    assert [m.text for m in again.memories.page(ME, limit=5)] == ["acknowledged"]
 
 
 def test_opening_a_vault_while_another_process_writes_does_not_report_a_crash(open_store: OpenStore) -> None:
     first = open_store()
-    first.add(ME, [Memory(text="a")])
-    assert not open_store().health(OWNER).crashed_before
+    first.memories.add(ME, [Memory(text="a")])
+    assert not open_store().health.report(OWNER).crashed_before
 
 
 def test_a_vault_is_not_created_if_its_key_cannot_be_stored(tmp_path: Path) -> None:

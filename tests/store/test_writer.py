@@ -449,19 +449,19 @@ def test_a_refusal_raised_often_does_not_grow(tmp_path: Path, clock: HandClock) 
 def test_many_threads_write_through_a_short_queue(open_store: OpenStore) -> None:
     store = open_store(tuning=[StoreLimits(queue_limit=2)])
     with ThreadPoolExecutor(16) as threads:
-        kept = list(threads.map(lambda n: store.add(ME, [Memory(text=f"number {n}", scope=ME.scope)])[0], range(200)))
-    assert store.counts(ME).memories == 200
+        kept = list(threads.map(lambda n: store.memories.add(ME, [Memory(text=f"number {n}", scope=ME.scope)])[0], range(200)))
+    assert store.memories.counts(ME).memories == 200
     assert len({m.key for m in kept}) == len({m.id for m in kept}) == 200
-    assert store.get(ME, [m.id for m in kept]) == kept
+    assert store.memories.get(ME, [m.id for m in kept]) == kept
 
 
 def test_reads_go_on_while_another_connection_holds_a_long_write(open_store: OpenStore, folder: VaultFolder) -> None:
     store = open_store()
-    kept = store.add(ME, [Memory(text="before", scope=ME.scope)])[0]
+    kept = store.memories.add(ME, [Memory(text="before", scope=ME.scope)])[0]
     other = connect(folder.database)
     other.execute("BEGIN IMMEDIATE; UPDATE contents SET text = 'under way'")
     with ThreadPoolExecutor(8) as threads:
-        seen = list(threads.map(lambda _: store.get(ME, [kept.id])[0].text, range(64)))
+        seen = list(threads.map(lambda _: store.memories.get(ME, [kept.id])[0].text, range(64)))
     assert seen == ["before"] * 64
     other.execute("ROLLBACK")
     other.close()
@@ -491,16 +491,16 @@ def test_eight_readers_read_at_once(tmp_path: Path) -> None:
 
 def test_a_read_gives_up_when_no_connection_becomes_free(open_store: OpenStore) -> None:
     store = open_store(reader_limit=2, tuning=[StoreLimits(read_patience_s=0.2)])
-    kept = store.add(ME, [Memory(text=f"number {n}", scope=ME.scope) for n in range(3)])
-    store.put_vectors(ME, "s", {m.key: b"12345" for m in kept}, model="m", dimensions=1)
-    half_read = [store.vectors(ME, "s") for _ in range(2)]
+    kept = store.memories.add(ME, [Memory(text=f"number {n}", scope=ME.scope) for n in range(3)])
+    store.vectors.put(ME, "s", {m.key: b"12345" for m in kept}, model="m", dimensions=1)
+    half_read = [store.vectors.visible(ME, "s") for _ in range(2)]
     for one in half_read:
         next(one)
     with pytest.raises(SearchTimeout) as caught:
-        store.get(ME, [kept[0].id])
+        store.memories.get(ME, [kept[0].id])
     assert caught.value.code == "E2001"
     half_read[0].close()
-    assert store.get(ME, [kept[0].id]) == kept[:1]
+    assert store.memories.get(ME, [kept[0].id]) == kept[:1]
 
 
 def test_a_thread_that_waits_for_a_connection_learns_at_once_that_the_vault_is_closed(bench: Bench) -> None:
@@ -513,7 +513,7 @@ def test_a_thread_that_waits_for_a_connection_learns_at_once_that_the_vault_is_c
     with readers.use("reading"):
         waiting = Caller(read)
         closing = Caller(lambda: readers.close(SOON))
-        waits_for(lambda: readers._closed)
+        waits_for(lambda: readers.closed)
     assert closing.answer() is None
     answer = waiting.answer()
     assert answer is None or "closed" in str(answer)
@@ -546,9 +546,9 @@ def test_an_interrupted_read_leaves_no_connection_on_an_old_snapshot(bench: Benc
 def test_every_read_sees_what_was_committed_before_it(open_store: OpenStore) -> None:
     ours, theirs = open_store(), open_store()
     for n in range(20):
-        kept = ours.add(ME, [Memory(text=f"word{n}", scope=ME.scope)])[0]
-        assert theirs.get(ME, [kept.id]) == [kept]
-        assert [hit.key for hit in theirs.search_text(ME, [f"word{n}"], limit=1)] == [kept.key]
+        kept = ours.memories.add(ME, [Memory(text=f"word{n}", scope=ME.scope)])[0]
+        assert theirs.memories.get(ME, [kept.id]) == [kept]
+        assert [hit.key for hit in theirs.text.search(ME, [f"word{n}"], limit=1)] == [kept.key]
 
 
 # ── other processes ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -591,47 +591,47 @@ def test_a_write_gives_e1006_when_another_process_writes_for_too_long(
 ) -> None:
     store = open_store(write_patience_s=0.6)
     if has_written:
-        store.add(ME, [Memory(text="before", scope=ME.scope)])
+        store.memories.add(ME, [Memory(text="before", scope=ME.scope)])
     with writing_elsewhere(folder, 600):
         with pytest.raises(VaultBusy) as caught:
-            store.add(ME, [Memory(text="during", scope=ME.scope)])
+            store.memories.add(ME, [Memory(text="during", scope=ME.scope)])
         assert caught.value.code == "E1006"
-        assert store.counts(ME).memories == has_written  # reads go on
-    store.add(ME, [Memory(text="after", scope=ME.scope)])
-    assert "during" not in [m.text for m in store.page(ME, limit=9)]
+        assert store.memories.counts(ME).memories == has_written  # reads go on
+    store.memories.add(ME, [Memory(text="after", scope=ME.scope)])
+    assert "during" not in [m.text for m in store.memories.page(ME, limit=9)]
 
 
 @pytest.mark.parametrize("has_written", [True, False])
 def test_a_write_waits_for_another_process_that_writes(open_store: OpenStore, folder: VaultFolder, has_written: bool) -> None:
     store = open_store(write_patience_s=SOON)
     if has_written:
-        store.add(ME, [Memory(text="before", scope=ME.scope)])
+        store.memories.add(ME, [Memory(text="before", scope=ME.scope)])
     with writing_elsewhere(folder, 0.7):
-        kept = store.add(ME, [Memory(text="after", scope=ME.scope)])[0]
-    assert store.get(ME, [kept.id]) == [kept]
+        kept = store.memories.add(ME, [Memory(text="after", scope=ME.scope)])[0]
+    assert store.memories.get(ME, [kept.id]) == [kept]
 
 
 def test_a_process_killed_in_a_transaction_does_not_block_the_next_write(open_store: OpenStore, folder: VaultFolder) -> None:
     store = open_store(write_patience_s=SOON)
-    store.add(ME, [Memory(text="before", scope=ME.scope)])
+    store.memories.add(ME, [Memory(text="before", scope=ME.scope)])
     with writing_elsewhere(folder, 600):
         pass  # killed here, in the midst of its transaction
-    store.set_status(ME, store.page(ME, limit=1)[0].id, Status.ARCHIVED, "fine")
-    assert store.check(OWNER) == []
+    store.memories.set_status(ME, store.memories.page(ME, limit=1)[0].id, Status.ARCHIVED, "fine")
+    assert store.health.check(OWNER) == []
 
 
 def test_a_store_closed_while_threads_use_it_answers_all_of_them(open_store: OpenStore) -> None:
     store = open_store()
-    store.add(ME, [Memory(text="before", scope=ME.scope)])
+    store.memories.add(ME, [Memory(text="before", scope=ME.scope)])
     stop = threading.Event()
     strange: list[BaseException] = []
 
     def use(n: int) -> None:
         while not stop.is_set():
             try:
-                store.add(ME, [Memory(text=f"number {n}", scope=ME.scope)])
-                store.page(ME, limit=5)
-                store.search_text(ME, ["number"], limit=5)
+                store.memories.add(ME, [Memory(text=f"number {n}", scope=ME.scope)])
+                store.memories.page(ME, limit=5)
+                store.text.search(ME, ["number"], limit=5)
             except EngramError as error:
                 if "closed" in str(error):
                     return

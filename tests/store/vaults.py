@@ -52,5 +52,5 @@ def connect(path: Path, cipher: str = "aegis") -> apsw.Connection:
 
 def state(store: Store) -> tuple[Counts, int]:
     """What a call that was refused must leave as it was: the figures, and the end of the change log."""
-    log = store.changes(OWNER, after=0, limit=100_000)
-    return store.counts(OWNER), log[-1].seq if log else 0
+    log = store.changes.since(OWNER, after=0, limit=100_000)
+    return store.memories.counts(OWNER), log[-1].seq if log else 0

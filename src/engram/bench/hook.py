@@ -114,7 +114,7 @@ def _fill(path: Path, settings: Mapping[str, object], memories: int, env: Env, p
         for start in range(0, memories, BATCH):
             progress("filling a vault", start / memories)
             numbers = range(start, min(start + BATCH, memories))
-            store.add(_OWNER, [Memory(text=sentence(n), importance=n % 10 / 10, screened=VERSION) for n in numbers])
+            store.memories.add(_OWNER, [Memory(text=sentence(n), importance=n % 10 / 10, screened=VERSION) for n in numbers])
     finally:
         store.close()
 

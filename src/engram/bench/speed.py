@@ -116,9 +116,9 @@ class SpeedBench:
                 vectors = directions(len(numbers), self.embedder.dimensions, _SEED + self.held)
                 texts, packed = [sentence(number) for number in numbers], encode(vectors)
                 began = time.perf_counter()
-                keys = [memory.key for memory in store.add(_OWNER, [Memory(text=text) for text in texts])]
+                keys = [memory.key for memory in store.memories.add(_OWNER, [Memory(text=text) for text in texts])]
                 model, dimensions = self.embedder.fingerprint, self.embedder.dimensions
-                store.put_vectors(_OWNER, SPACE, dict(zip(keys, packed, strict=True)), model=model, dimensions=dimensions)
+                store.vectors.put(_OWNER, SPACE, dict(zip(keys, packed, strict=True)), model=model, dimensions=dimensions)
                 spent += time.perf_counter() - began
                 plain.executemany("INSERT INTO words (text) VALUES (?)", [(text,) for text in texts])
                 plain.commit()

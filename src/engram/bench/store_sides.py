@@ -212,17 +212,17 @@ class EngramSide:
         self._store = store
 
     def add(self, new: Sequence[Memory]) -> Sequence[Memory]:
-        return self._store.add(_OWNER, new)
+        return self._store.memories.add(_OWNER, new)
 
     def get(self, memory_id: str) -> Sequence[Memory]:
-        return self._store.get(_READER, (memory_id,))
+        return self._store.memories.get(_READER, (memory_id,))
 
     def search(self, terms: Sequence[str]) -> Sequence[TextHit]:
-        return self._store.search_text(_READER, terms, limit=_HITS)
+        return self._store.text.search(_READER, terms, limit=_HITS)
 
     def settle(self) -> None:
         """Wait for the work that was deferred until after the answer: an empty write queues behind it."""
-        self._store.relate(_OWNER, ())
+        self._store.edges.put(_OWNER, ())
 
     def close(self) -> None:
         self._store.close()

@@ -36,17 +36,17 @@ def fill_boxes(
     _retell(store, owner)
     done = 0
     for _ in range(pages):
-        since = store.latest_change(owner)
-        start, rows = store.unboxed(owner, SPACE, _PAGE)
+        since = store.changes.latest(owner)
+        start, rows = store.boxes.pending(owner, SPACE, _PAGE)
         if not rows:
             break
         middle = _middle(store, owner, rows[-1].key)
         streams = dict.fromkeys((row.scope, row.session) for row in rows)
         growing = _growing(store, owner, list(streams), middle)
         changed = fill(_items(rows, middle), growing, live.tuned(BoxLimits))
-        known = store.topics(owner, {box.stream[0] for box in changed})
+        known = store.boxes.topics(owner, {box.stream[0] for box in changed})
         made = _traced([_filled(box) for box in changed], known)
-        if store.put_boxes(owner, made, start=start, upto=rows[-1].key, since=since):
+        if store.boxes.put(owner, made, start=start, upto=rows[-1].key, since=since):
             done += len(rows)
         if rest():
             break
@@ -55,14 +55,14 @@ def fill_boxes(
 
 def _middle(store: SqliteStore, owner: Reader, upto: int) -> Vector | None:
     """The mean of the latest vectors; None if there are too few for it to be the middle of anything."""
-    latest = store.latest_vectors(owner, SPACE, upto=upto, limit=_SAMPLE)
+    latest = store.boxes.latest_vectors(owner, SPACE, upto=upto, limit=_SAMPLE)
     return None if len(latest) < _FEW else np.asarray(_decoded(latest).mean(axis=0), np.float32)
 
 
 def _growing(store: SqliteStore, owner: Reader, streams: Sequence[Stream], middle: Vector | None) -> dict[Stream, OpenBox]:
     """Open boxes as they were left, made anew from what is in them."""
     found = {}
-    for box, rows in store.growing(owner, streams, SPACE):
+    for box, rows in store.boxes.growing(owner, streams, SPACE):
         if rows:
             stream = (rows[0].scope, rows[0].session)
             found[stream] = OpenBox(stream, box.opened_at, box.last_at, key=box.key)
@@ -108,8 +108,8 @@ def _traced(boxes: Sequence[Filled], known: Mapping[int, Topics]) -> list[Filled
 
 def _retell(store: SqliteStore, owner: Reader) -> None:
     """Topics that were emptied when something was erased are made of what is left."""
-    since = store.latest_change(owner)
-    emptied = store.untold(owner, _PAGE)
+    since = store.changes.latest(owner)
+    emptied = store.boxes.unlabelled(owner, _PAGE)
     if emptied:
         words = {key: Counter(word for one in left for word in words_of(*one)) for key, left in emptied}
-        store.retell(owner, {key: topic_of(found) for key, found in words.items()}, since=since)
+        store.boxes.relabel(owner, {key: topic_of(found) for key, found in words.items()}, since=since)

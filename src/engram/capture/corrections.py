@@ -40,12 +40,12 @@ def heirs_of(
 ) -> dict[int, Memory]:
     """Which of these say what was corrected exactly where the reader stands, by number, with what stands in its place."""
     here = replace(reader, policy=Policy.OWN)
-    keys = store.corrections(here)
+    keys = store.feedback.corrections(here)
     if not keys:
         return {}
     said = list(statements)  # only now: each takes some work
     digests = [[digest_of(wording) for wording in one.wordings] for one in said]
-    same = store.corrected(here, [digest for some in digests for digest in some])
+    same = store.feedback.corrected(here, [digest for some in digests for digest in some])
     found = {number: same[digest] for number, some in enumerate(digests) for digest in some if digest in same}
     found |= _by_facts(store, here, {number: one for number, one in enumerate(said) if number not in found})
     reworded = {number: one for number, one in enumerate(said) if number not in found and one.vector is not None}
@@ -55,8 +55,8 @@ def heirs_of(
     cosines = np.nan_to_num(np.stack([one.vector for one in reworded.values()]) @ rows.T)  # type: ignore[misc]
     for (number, one), likes in zip(reworded.items(), cosines, strict=True):
         close = {keys[place]: float(likes[place]) for place in np.flatnonzero(likes >= NEAR).tolist()}
-        for old in store.fetch(here, list(close)) if close else ():
-            heir = store.heir(here, old.key)
+        for old in store.memories.fetch(here, list(close)) if close else ():
+            heir = store.feedback.replacement(here, old.key)
             if _means(one, old, heir, close[old.key], weights):
                 found[number] = heir
                 break
@@ -74,8 +74,8 @@ def _by_facts(store: SqliteStore, here: Reader, said: Mapping[int, Said]) -> dic
     found: dict[int, Memory] = {}
     for number, one in said.items():
         told = [fact for wording in one.wordings[:1] for fact in facts(wording, one.speaker) if not tells_a_change(wording)]
-        for old in store.corrected_facts(here, told) if told else ():
-            heir = store.heir(here, old.key)
+        for old in store.feedback.corrected_facts(here, told) if told else ():
+            heir = store.feedback.replacement(here, old.key)
             was, instead = facts(old.text, old.speaker), facts(heir.text, heir.speaker)
             if any(same_fact(new, before, instead) for new in told for before in was):
                 found[number] = heir

@@ -74,7 +74,7 @@ def sift(
     store: SqliteStore, index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate], weights: DuplicateWeights
 ) -> Sifted:
     """Duplicates are looked for where the reader stands; surprise is about all that the reader sees."""
-    known = store.digests(reader, [digest for c in candidates for digest in (c.digest, c.quoted) if digest])
+    known = store.memories.by_digest(reader, [digest for c in candidates for digest in (c.digest, c.quoted) if digest])
     remembered = _remembered(store, reader, candidates)
     near = _near(index, reader, candidates)
     twins = _twins(store, index, reader, candidates, near, weights)
@@ -110,8 +110,8 @@ def _remembered(store: SqliteStore, reader: Reader, candidates: Sequence[Candida
         for number, one in enumerate(candidates)
         if not one.quoted and not one.day and not _ASKED.search(one.text)
     }
-    found = store.digests(reader, list(dict.fromkeys(bare.values()))) if bare else {}
-    kept = {memory.id: memory for memory in store.get(reader, list(dict.fromkeys(found.values())))} if found else {}
+    found = store.memories.by_digest(reader, list(dict.fromkeys(bare.values()))) if bare else {}
+    kept = {memory.id: memory for memory in store.memories.get(reader, list(dict.fromkeys(found.values())))} if found else {}
     return {
         number: found[digest]
         for number, digest in bare.items()
@@ -135,7 +135,7 @@ def twin_of(
     found = index.search_many(here, vector[None], _NEIGHBOURS) if index is not None and vector is not None else None
     close = found[0].keys[found[0].scores >= weights.duplicate_cosine].tolist() if found else []
     wordings = Said.of(memory.text, memory.text, memory.speaker, vector).wordings
-    for one in store.fetch(here, close) if close else ():
+    for one in store.memories.fetch(here, close) if close else ():
         alike = one.kind is memory.kind or Kind.SKILL not in (one.kind, memory.kind)
         if alike and _by_whom(one, memory.speaker) and _one_day(day_of(memory), day_of(one)):
             if any(says_the_same(wording, one.text, weights) for wording in wordings):
@@ -242,7 +242,7 @@ def _twins(
 
 def _fetched(store: SqliteStore, here: Reader, close: dict[int, list[int]]) -> dict[int, Memory]:
     keys = list(dict.fromkeys(key for some in close.values() for key in some))
-    return {memory.key: memory for memory in store.fetch(here, keys)} if keys else {}
+    return {memory.key: memory for memory in store.memories.fetch(here, keys)} if keys else {}
 
 
 def _overlap(one: str, other: str) -> float:

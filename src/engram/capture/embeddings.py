@@ -44,7 +44,7 @@ def encoded(store: SqliteStore, embedder: Embedder, texts: Sequence[str]) -> Vec
 
 
 def _require_own_space(store: SqliteStore, embedder: Embedder) -> None:
-    held, own = store.space(SPACE), space_of(embedder)
+    held, own = store.vectors.space(SPACE), space_of(embedder)
     if held is not None and own is not None and held != own:
         raise DimensionMismatch(f"the vectors here are of the model {held.model!r}, not of {own.model!r}.")
 
@@ -57,8 +57,8 @@ def fill(store: SqliteStore, reader: Reader, embedder: Embedder, *, page: int, r
     """
     made = after = 0
     while True:
-        with store.filling(_PATIENCE_S) as ours:
-            rows = store.without_vector(reader, SPACE, after=after, limit=page) if ours else None
+        with store.health.filling(_PATIENCE_S) as ours:
+            rows = store.vectors.missing(reader, SPACE, after=after, limit=page) if ours else None
             made += _fill_page(store, reader, embedder, rows) if rows else 0
         if rows == []:
             return made
@@ -73,7 +73,7 @@ def _fill_page(store: SqliteStore, reader: Reader, embedder: Embedder, rows: Seq
     if space is None or not vectors:
         return 0
     said = {key: text for key, _, text in rows}
-    return store.put_vectors(reader, SPACE, vectors, model=space.model, dimensions=space.dimensions, said=said)
+    return store.vectors.put(reader, SPACE, vectors, model=space.model, dimensions=space.dimensions, said=said)
 
 
 def _of_rows(store: SqliteStore, embedder: Embedder, rows: Sequence[tuple[int, str, str]]) -> dict[int, bytes]:

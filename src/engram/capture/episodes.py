@@ -22,7 +22,7 @@ from engram.rules.episodes import failure_reason, narrative, novelty_of, signifi
 from engram.rules.skills import SkillWeights, after_use, clusters, learn, match, with_recoveries
 from engram.store.limits import StoreLimits
 from engram.store.ports import Once
-from engram.store.sqlite.recounting import LEARNED_FROM
+from engram.store.sqlite.episodes import LEARNED_FROM
 from engram.store.validation import check_event, check_words
 from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Sensitivity, Source, Space
 from engram.values.episodes import EPISODE, WARNING, Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill
@@ -71,14 +71,14 @@ class Chronicle:
             attributes=dict(context or {}),
         )
         draft = self._observer.draft(memory)
-        return self._store.begin_episode(
+        return self._store.episodes.begin(
             reader, draft, meant, participants=participants, caused_by=caused_by, space=self._space, once=once
         )
 
     def event(self, reader: Reader, episode_id: str, told: EpisodeEvent, once: Once | None = None) -> EpisodeEvent:
         """It happened, so it is kept."""
         event = self.as_kept(told)
-        self._store.add_event(reader, episode_id, event, once=once)
+        self._store.episodes.append(reader, episode_id, event, once=once)
         return event
 
     def as_kept(self, told: EpisodeEvent) -> EpisodeEvent:
@@ -112,7 +112,7 @@ class Chronicle:
         )
         felt = valence_of(outcome) if valence is None else min(max(valence, -1.0), 1.0)
         draft = self._observer.draft(memory, outcome=felt, novelty=surprise)
-        ended = self._store.end_episode(reader, draft, outcome, said, felt, space=self._space, once=once)
+        ended = self._store.episodes.end(reader, draft, outcome, said, felt, space=self._space, once=once)
         try:
             with without_deadline():  # it has ended
                 self._draw_lessons(reader, ended, [ended, *like])
@@ -137,14 +137,14 @@ class Chronicle:
         return REFUSED
 
     def episode(self, reader: Reader, episode_id: str) -> Episode:
-        found = self._store.episodes(reader, ids=[episode_id])
+        found = self._store.episodes.select(reader, ids=[episode_id])
         if not found:
             raise NotFound("there is no episode of that id that this identity may see.", way_out="See `engram episodes`.")
         return found[0]
 
     def _beside(self, reader: Reader, episode: Episode) -> list[Episode]:
         """The latest episodes of the same place: what was done elsewhere teaches nothing here."""
-        return self._store.episodes(_at(reader, episode.memory), limit=_LOOKED_AT)
+        return self._store.episodes.select(_at(reader, episode.memory), limit=_LOOKED_AT)
 
     # ── what is learned ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -168,15 +168,15 @@ class Chronicle:
             scope=failed.memory.scope,
         )
         kept = self._observer.remember(reader, warning, tier=self._closest(warning.text, [failed]))
-        self._store.relate(reader, [Edge(kept.id, failed.id, LEARNED_FROM)])
+        self._store.edges.put(reader, [Edge(kept.id, failed.id, LEARNED_FROM)])
         return kept
 
     def _skill_of(self, reader: Reader, episode: Episode) -> Skill | None:
         """The skill that an episode says it uses, or that its goal calls for."""
         here = _at(reader, episode.memory)
         if named := episode.memory.attributes.get("skill", ""):
-            return next(iter(self._store.skills(reader, ids=[named])), None)
-        known = self._store.skills(here)
+            return next(iter(self._store.skills.select(reader, ids=[named])), None)
+        known = self._store.skills.select(here)
         return next((skill for skill in known if match(skill, episode.goal, {}) is not None), None)
 
     def practise(
@@ -196,13 +196,13 @@ class Chronicle:
             used = with_recoveries(used, episode, now)
         sources = [episode.id] if episode is not None and used.refinements != skill.refinements else []
         draft = Draft(memory=skill.memory)
-        return self._store.put_skill(reader, used, draft, sources=sources, space=self._space, once=once)
+        return self._store.skills.put(reader, used, draft, sources=sources, space=self._space, once=once)
 
     def learn(self, reader: Reader) -> list[Skill]:
         """The skills that the episodes of this place teach and that are not known yet."""
         here = replace(reader, policy=Policy.OWN)
-        found = self._store.episodes(here, limit=self._live.tuned(StoreLimits).page_limit)
-        known = self._store.skills(here)
+        found = self._store.episodes.select(here, limit=self._live.tuned(StoreLimits).page_limit)
+        known = self._store.skills.select(here)
         fresh = [one for one in found if not any(match(skill, one.goal, {}) for skill in known)]
         return [skill for group in clusters(fresh) if (skill := self._learn(reader, group)) is not None]
 
@@ -230,7 +230,7 @@ class Chronicle:
             failure_modes=learned.failure_modes,
         )
         sources = [episode.id for episode in episodes]
-        return self._store.put_skill(reader, skill, self._observer.draft(memory), sources=sources, space=self._space)
+        return self._store.skills.put(reader, skill, self._observer.draft(memory), sources=sources, space=self._space)
 
     def _closest(self, text: str, episodes: Sequence[Episode]) -> Sensitivity:
         """What comes of episodes is kept as closely as the closest of them, or as its own words ask for."""

@@ -95,7 +95,7 @@ class Distiller:
     def tend(self) -> Reading:
         """The same for all sessions of the vault; called now and then by whoever keeps it."""
         reading = Reading()
-        for scope, session in self._tools.store.waiting_sessions(_OWNER) if self._awake() else ():
+        for scope, session in self._tools.store.turns.waiting_sessions(_OWNER) if self._awake() else ():
             some = self.heed(Reader(scope), [session])
             reading.ids += some.ids
             reading.turns += some.turns
@@ -106,14 +106,14 @@ class Distiller:
         return self._resting_until is None or self._tools.env.now() >= self._resting_until
 
     def _due(self, reader: Reader, session: str, hurry: bool) -> Sequence[PendingTurn]:
-        waiting = self._tools.store.waiting(reader, session, limit=_AT_ONCE)
+        waiting = self._tools.store.turns.waiting(reader, session, limit=_AT_ONCE)
         return waiting if hurry or is_time(waiting, self._tools.env.now(), self._tools.live.tuned(CaptureLimits)) else ()
 
     def _read(self, reader: Reader, session: str, waiting: Sequence[PendingTurn], reading: Reading) -> None:
         """Ask, judge, store. A model that fails is left alone for a while; its turns wait on, though not for ever."""
         tools, settings = self._tools, self._tools.live.now
         turns = [one.turn for one in waiting]
-        context = tools.store.turns_before(reader, session, waiting[0].key, limit=_CONTEXT)
+        context = tools.store.turns.before(reader, session, waiting[0].key, limit=_CONTEXT)
         answer, trouble = asked(self._extractor, turns, context, wait_limit(settings.extract_timeout_s))
         check_deadline("a model read what was said")  # before it is judged: that our time was short says nothing of the model
         if trouble:
@@ -122,7 +122,7 @@ class Distiller:
             self._resting_until = now + timedelta(minutes=max(tools.live.tuned(CaptureLimits).buffer_minutes, 1.0))
             lost = [one.key for one in waiting if one.since + _GIVE_UP <= now]
             if lost:
-                tools.store.distil(reader, lost, [])
+                tools.store.capture.write_extracted(reader, lost, [])
             return
         candidates, refused = believed(answer, turns, context, settings)
         notes = give_vectors(tools, candidates)
@@ -133,14 +133,16 @@ class Distiller:
             again.setdefault(twin, []).append(candidate.turn)
         keys = [one.key for one in waiting]
         outworn = self._outworn(reader, keys, sifted)
-        kept = tools.store.distil(reader, keys, made, space=space_of(tools.embedder), again=again, outworn=outworn)
+        kept = tools.store.capture.write_extracted(
+            reader, keys, made, space=space_of(tools.embedder), again=again, outworn=outworn
+        )
         reading.ids += [memory.id for memory in kept]
         reading.turns += len(turns)
         reading.notes += [*notes, *(f"{n} statements of the extractor were refused: {why}." for why, n in refused.items())]
 
     def _outworn(self, reader: Reader, keys: Sequence[int], sifted: Sifted) -> list[str]:
         """What the rules made of these turns alone and the model says in full."""
-        old = [memory for memory in self._tools.store.made_of(reader, keys) if not memory.corroborations]
+        old = [memory for memory in self._tools.store.turns.derived(reader, keys) if not memory.corroborations]
         new = [candidate.text for candidate in sifted.fresh]
         return [memory.id for memory in old if any(adds_nothing(memory.text, text) for text in new)]
 

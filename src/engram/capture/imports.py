@@ -93,7 +93,7 @@ def admit(
         except EngramError as problem:
             refused[number] = f"{problem.code}: {problem.message.rstrip('.')}"
     identities = {number: identity_of(memory) for number, memory in ready.items()}
-    held = tools.store.digests(here, list(identities.values()))
+    held = tools.store.memories.by_digest(here, list(identities.values()))
     known = {number: held[digest] for number, digest in identities.items() if digest in held}
     fresh = [number for number in ready if number not in known]
     vectors, notes = _vectors(tools, [ready[number] for number in fresh])
@@ -118,7 +118,7 @@ def admit(
     place = {turn: number for number, turn in enumerate(sources)}
     new = [replace(one, turns=tuple(place[turn] for turn in one.turns)) if one.turns else one for one in drafts.values()]
     heard = [screen.heard(said[turn], settings) for turn in sources]
-    kept = tools.store.capture(reader, scope, heard, new, space=space_of(tools.embedder))
+    kept = tools.store.capture.write(reader, scope, heard, new, space=space_of(tools.embedder))
     return Admitted(dict(zip(drafts, kept, strict=True)), known, refused, notes)
 
 

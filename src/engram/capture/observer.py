@@ -133,7 +133,7 @@ class Observer:
         for turn in said:
             check_turn(turn, self._live.now)
         asked = [turn.ref for turn in said if turn.ref]
-        known = {*coming, *(self._store.known_refs(here, asked) if asked else ())}
+        known = {*coming, *(self._store.turns.known_refs(here, asked) if asked else ())}
         places, refs = [], set()
         for number, turn in enumerate(said):
             if not turn.ref or turn.ref not in known:
@@ -173,7 +173,7 @@ class Observer:
     def _hear(self, reader: Reader, said: Sequence[Turn], previous: Previous) -> Heard:
         """Read turns; `previous` holds the last turns of sessions, and is asked of the store where it lacks one."""
         for name in {turn.session or "" for turn in said} - set(previous):
-            previous[name] = self._store.last_turn(reader, name) if name else None
+            previous[name] = self._store.turns.last(reader, name) if name else None
         return hear(said, previous, self._live.now, scan=self._distiller is not None)
 
     def _store_all(
@@ -197,7 +197,7 @@ class Observer:
         said = heard.turns if heard.said else []
         if once is not None and batch is not None:
             once.answer = lambda kept: to_words(alone(batch, reported(heard, sifted, made, kept, notes)))
-        kept = self._store.capture(reader, reader.scope, said, made, space=space, again=again, wait=wait, once=once)
+        kept = self._store.capture.write(reader, reader.scope, said, made, space=space, again=again, wait=wait, once=once)
         return reported(heard, sifted, made, kept, notes)
 
     def admit(
@@ -236,7 +236,7 @@ class Observer:
         memory = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
         here = replace(reader, scope=memory.scope)
         names = known_as(memory) if memory.scope == reader.scope else []
-        held = self._store.digests(here, names) if names else {}
+        held = self._store.memories.by_digest(here, names) if names else {}
         if held:
             known = next(held[name] for name in names if name in held)
             return self._remember_again(reader, memory, known, timeout, once, tier, told)
@@ -257,7 +257,7 @@ class Observer:
         space = space_of(self._tools.embedder)
         if once is not None:
             once.answer = lambda kept: str(kept[0].id)
-        return self._store.capture(reader, memory.scope, [], [draft], space=space, timeout=timeout, once=once)[0]
+        return self._store.capture.write(reader, memory.scope, [], [draft], space=space, timeout=timeout, once=once)[0]
 
     def _remember_again(
         self,
@@ -272,18 +272,18 @@ class Observer:
         """What is known is surer, and has what was said of it now besides."""
         if once is not None:
             once.answer = lambda _: known
-        self._store.capture(reader, memory.scope, [], [], again={known: []}, told=told, timeout=timeout, once=once)
+        self._store.capture.write(reader, memory.scope, [], [], again={known: []}, told=told, timeout=timeout, once=once)
         with without_deadline():  # it is durable
-            old = self._store.get(reader, [known])[0]
+            old = self._store.memories.get(reader, [known])[0]
             news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}
             news["tier"] = old.tier if tier is None else strictest(tier, old.tier)  # repeating never lowers it
             same = (*news.values(),) == (old.importance, dict(old.attributes), old.tier)
-            return old if same else self._store.update(reader, known, news)
+            return old if same else self._store.memories.update(reader, known, news)
 
     def correct(self, reader: Reader, memory_id: str, text: str) -> Memory:
         """Keep what is true in the place of a memory, of the same sort and in the same place, and retire that one."""
         check_memory(Memory(text=text), self._live.now)
-        found = self._store.get(reader, [memory_id])
+        found = self._store.memories.get(reader, [memory_id])
         if not found:
             raise NotFound("there is no memory of that id that this identity may see.")
         old = found[0]
@@ -299,7 +299,7 @@ class Observer:
             attributes=old.attributes,
         )
         draft = self._drafted(new, self._vector(new), strictest(old.tier, tier_of(new.text, self._live.now)), correction=True)
-        return self._store.correct(reader, memory_id, draft, space=space_of(self._tools.embedder))
+        return self._store.feedback.correct(reader, memory_id, draft, space=space_of(self._tools.embedder))
 
     @property
     def tools(self) -> Tools:
@@ -332,7 +332,7 @@ class Observer:
         if "text" in changes:
             check_memory(Memory(text=changes["text"]), self._live.now)
             text = self.worth_keeping(changes["text"])
-            old = self._store.get(reader, [memory_id])  # one that is not there is refused by the store
+            old = self._store.memories.get(reader, [memory_id])  # one that is not there is refused by the store
             closely = {"tier": tier_after(old[0], text, self._live.now)} if old else {}
             changes = {**closely, **changes, "text": text, **weighed(text, self._live.now), **screened(text, self._live.now)}
         if "flagged" in changes:
@@ -341,7 +341,7 @@ class Observer:
             changes = {**changes, "attributes": {name: self._clean(value).text for name, value in changes["attributes"].items()}}
         if once is not None:
             once.answer = lambda kept: str(kept.id)
-        new = self._store.update(reader, memory_id, changes, since=since, once=once)
+        new = self._store.memories.update(reader, memory_id, changes, since=since, once=once)
         if "text" in changes:
             with if_time_allows():  # else it is made later, as all that are missing
                 self._give_vector(reader, new)
@@ -351,7 +351,7 @@ class Observer:
         vector, space = self._vector(memory), space_of(self._tools.embedder)
         if space is not None and vector is not None:
             said, made = {memory.key: memory.text}, encode(vector)[0]
-            self._store.put_vectors(reader, SPACE, {memory.key: made}, model=space.model, dimensions=space.dimensions, said=said)
+            self._store.vectors.put(reader, SPACE, {memory.key: made}, model=space.model, dimensions=space.dimensions, said=said)
 
     def _clean(self, text: str) -> redaction.Cut:
         return redaction.cut(text, catch_secrets=self._live.now.catch_secrets)

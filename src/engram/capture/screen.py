@@ -97,9 +97,9 @@ def rescreen(store: SqliteStore, reader: Reader, settings: Settings, *, after: i
 
     What reads as an attack is flagged, and so left out of every answer; nothing is removed.
     """
-    found = store.screened_otherwise(reader, VERSION, after=after, limit=page)
+    found = store.sensitivity.screened_otherwise(reader, VERSION, after=after, limit=page)
     if not found:
         return None
     seen = {memory.key: judged(memory.text, settings) for memory in found}
-    store.put_screened(reader, VERSION, {key: reason_of(one) for key, one in seen.items()})
+    store.sensitivity.put_screened(reader, VERSION, {key: reason_of(one) for key, one in seen.items()})
     return max(seen)

@@ -29,9 +29,9 @@ def morning_of(sets: WorkingSets, reader: Reader, *, besides: bool = False) -> M
     """Return the briefing for a reader's scope; `besides`: without the slots that are in working memory now."""
     working_set = sets.of(reader)
     since = working_set.active_at
-    saved = sets.store.put_away_last(reader, MIND)
+    saved = sets.store.working.load(reader, MIND)
     state = None if saved is None else sets.state_from(saved[1])
-    latest = sets.store.page(reader, limit=min(_LATEST, sets.live.tuned(StoreLimits).page_limit))
+    latest = sets.store.memories.page(reader, limit=min(_LATEST, sets.live.tuned(StoreLimits).page_limit))
     resumed = Working(sets, reader).resume()
     known = {slot.text for slot in resumed.slots} if besides else set()
     slots = [slot for slot in state.working.slots if slot.text not in known] if state is not None else ()
@@ -61,7 +61,7 @@ def record_window(sets: WorkingSets, reader: Reader, window: ContextWindow) -> N
     for line in text.splitlines():
         if line.startswith(_ASK):
             working_set.offered.add(line.removeprefix(_ASK))
-            sets.store.wondered(reader, line.removeprefix(_ASK), offered=True)
+            sets.store.gaps.put(reader, line.removeprefix(_ASK), offered=True)
 
 
 def record_gap(sets: WorkingSets, reader: Reader, message: str, recall: Recall) -> None:
@@ -70,7 +70,7 @@ def record_gap(sets: WorkingSets, reader: Reader, message: str, recall: Recall) 
         return
     question = question_in(redaction.cut(message, catch_secrets=sets.live.now.catch_secrets).text)
     if question:
-        sets.store.wondered(reader, question, answered=recall.outcome is Outcome.ANSWERED)
+        sets.store.gaps.put(reader, question, answered=recall.outcome is Outcome.ANSWERED)
 
 
 def _is_back(sets: WorkingSets, reader: Reader) -> bool:
@@ -83,22 +83,22 @@ def _gap(sets: WorkingSets, searcher: Searcher, reader: Reader, message: str) ->
     offered = sets.of(reader).offered
     if not reader.writes or len(offered) >= sets.live.now.gap_questions:
         return ""
-    for gap in sets.store.gaps(reader, limit=_TRIES + len(offered), to_offer=True):
+    for gap in sets.store.gaps.select(reader, limit=_TRIES + len(offered), to_offer=True):
         if gap.text in offered or gap.text in message:
             continue
         answer = searcher.recall_uncounted(reader, Query(text=gap.text, now=sets.env.now()))
         if answer.outcome is not Outcome.ANSWERED:
             return gap.text
-        sets.store.wondered(reader, gap.text, answered=True)
+        sets.store.gaps.put(reader, gap.text, answered=True)
     return _doubt(sets, reader, message)
 
 
 def _doubt(sets: WorkingSets, reader: Reader, message: str) -> str:
     """Return a question about contested, or old and much used, memories of this scope; empty if offered lately."""
     offered = sets.of(reader).offered
-    doubts = sets.store.doubts(replace(reader, policy=Policy.OWN), limit=_TRIES + len(offered))
+    doubts = sets.store.knowledge.doubts(replace(reader, policy=Policy.OWN), limit=_TRIES + len(offered))
     texts = [
         doubt.text for doubt in doubts if doubt.text not in offered and doubt.text not in message and len(doubt.text) <= _LONGEST
     ]
-    recently = sets.store.offered_lately(reader, texts) if texts else set()
+    recently = sets.store.gaps.recently_offered(reader, texts) if texts else set()
     return next((text for text in texts if text not in recently), "")

@@ -12,7 +12,7 @@ from engram.values.dreams import Cursor, SettleContradiction
 
 def page(context: JobContext, cursor: Cursor) -> JobPage:
     touched = context.touched(cursor)
-    contested = context.store.contested(context.reader, [memory.key for memory in touched.memories])
+    contested = context.store.dreams.contested(context.reader, [memory.key for memory in touched.memories])
     return touched.page([SettleContradiction(memory.id) for memory in touched.memories if memory.key in contested])
 
 

@@ -75,7 +75,7 @@ def _neighbours(context: JobContext, memories: Sequence[Memory]) -> Iterable[tup
     """Yield each memory with its neighbours in the same scope."""
     for group in by_scope(memories):
         keys = _neighbour_keys(context, group)
-        fetched = context.store.fetch(
+        fetched = context.store.memories.fetch(
             context.scoped_to(group[0]), list(dict.fromkeys(key for near_keys in keys for key in near_keys))
         )
         by_key = {neighbour.key: neighbour for neighbour in fetched}
@@ -102,9 +102,9 @@ def _neighbour_keys(context: JobContext, group: Sequence[Memory]) -> list[list[i
 def _by_words(context: JobContext, memory: Memory) -> list[int]:
     """Return the keys of memories that share its rarest words, within a budget of postings."""
     reader = context.scoped_to(memory)
-    planner = TermPlanner(lambda terms, most: context.store.frequencies(reader, terms, most=most))
+    planner = TermPlanner(lambda terms, most: context.store.text.frequencies(reader, terms, most=most))
     search_terms = planner.plan(terms(memory.text), _POSTINGS, 0).terms
-    return [hit.key for hit in context.store.search_text(reader, search_terms, limit=_NEIGHBOURS)] if search_terms else []
+    return [hit.key for hit in context.store.text.search(reader, search_terms, limit=_NEIGHBOURS)] if search_terms else []
 
 
 MERGE = Job("merge", "Merge memories of one scope that say the same.", page, light=True)

@@ -58,7 +58,7 @@ def _proposals(context: JobContext, memories: Sequence[Memory]) -> list[Proposal
     """Return proposals for memories of one scope: new edges, importance gained by them, faded edges, dates of the next visit."""
     neighbours_of = neighbours(context, memories, _CANDIDATES)
     ends = {neighbour.memory.id for group in neighbours_of.values() for neighbour in group} | {memory.id for memory in memories}
-    known = context.store.edges(context.scoped_to(memories[0]), sorted(ends))
+    known = context.store.edges.of(context.scoped_to(memories[0]), sorted(ends))
     faded = dict.fromkeys(edge for edge in known if edge.kind == SIMILAR and is_faded(edge, context.now, context.edge_weights))
     new_edges = missing_edges(
         [memory for memory in memories if memory.id in neighbours_of], neighbours_of, known, faded, context.limits
@@ -143,7 +143,7 @@ def neighbours(context: JobContext, memories: Sequence[Memory], most: int) -> di
     if results is None:
         return {}
     keys = list(dict.fromkeys(key for nearest in results for key in nearest.keys.tolist()))
-    known = {memory.key: memory for memory in context.store.fetch(reader, keys)}
+    known = {memory.key: memory for memory in context.store.memories.fetch(reader, keys)}
     neighbours_of: dict[str, list[Neighbour]] = {}
     for place, nearest in zip(with_vector, results, strict=True):
         middle, spread = index.background(vectors[place], _PRIOR)

@@ -30,11 +30,11 @@ def _questions(context: JobContext, memory: Memory, fields: _Fields) -> list[Rec
     if memory.source is Source.INFERRED or is_flagged(memory):
         return []
     reader = context.scoped_to(memory)
-    for fact in context.store.said_by(reader, [memory.key]):
+    for fact in context.store.facts.by(reader, [memory.key]):
         peers = fields.of_like(reader, fact.predicate)
         own = peers.get(fact.subject) or fields.of(reader, [fact.subject]).get(fact.subject, set())
         for field in missing_fields(own, [fields for subject, fields in peers.items() if subject != fact.subject]):
-            if context.store.is_told(reader, fact.subject, field):
+            if context.store.facts.exists(reader, fact.subject, field):
                 continue  # `own` holds only the most confident facts of an entity with many
             name = within_sentence(as_written(fact.subject, memory.text))
             text = question_for(field, "the user" if name == "The user" else name)
@@ -54,13 +54,13 @@ class _Fields:
         """Return the fields of the entities that have this predicate, by entity."""
         cache_key = (reader.scope, predicate)
         if cache_key not in self._alike:
-            facts = self._context.store.saying(reader, predicate, most=_PEERS)
+            facts = self._context.store.facts.matching(reader, predicate, most=_PEERS)
             self._alike[cache_key] = self.of(reader, list(dict.fromkeys(fact.subject for fact in facts)))
         return self._alike[cache_key]
 
     def of(self, reader: Reader, subjects: Sequence[str]) -> Mapping[str, set[str]]:
         fields: dict[str, set[str]] = {}
-        for fact in self._context.store.said_of(reader, subjects, most=_FIELDS):
+        for fact in self._context.store.facts.of(reader, subjects, most=_FIELDS):
             fields.setdefault(fact.subject, set()).add(fact.predicate)
         return fields
 

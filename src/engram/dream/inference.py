@@ -14,7 +14,7 @@ from engram.capture.drafts import weighed
 from engram.dream.job import Job, JobContext, JobPage, by_scope
 from engram.recall.selection import without_flagged
 from engram.rules.inference import Inferred, Relation, conclusion_sentence, infer, supports_inference
-from engram.store.sqlite.relating import Related
+from engram.store.sqlite.facts import Related
 from engram.types import Kind, Memory, Reader
 from engram.values.dreams import Cursor, Derive
 
@@ -34,7 +34,7 @@ def page(context: JobContext, cursor: Cursor) -> JobPage:
 def _conclusions(context: JobContext, memories: Sequence[Memory]) -> list[Derive]:
     """Return the conclusions from facts of these memories, which are all of one scope."""
     reader, page_ids = context.scoped_to(memories[0]), {memory.id for memory in memories}
-    facts = _usable(context.store.said_by(reader, [memory.key for memory in memories]))
+    facts = _usable(context.store.facts.by(reader, [memory.key for memory in memories]))
     if not facts:
         return []
     known = {
@@ -49,7 +49,9 @@ def _conclusions(context: JobContext, memories: Sequence[Memory]) -> list[Derive
         : context.limits.dream_inferences
     ]
     premise_ids = list(dict.fromkeys(premise for conclusion in conclusions for premise in conclusion.premises))
-    premises = {memory.id: memory for memory in without_flagged(context.store.get(reader, premise_ids), context.settings)}
+    premises = {
+        memory.id: memory for memory in without_flagged(context.store.memories.get(reader, premise_ids), context.settings)
+    }
     return [
         _derived(context, conclusion, premises)
         for conclusion in conclusions
@@ -63,7 +65,7 @@ def _reachable(context: JobContext, reader: Reader, facts: Sequence[Related], *,
     frontier = {fact.subject if backwards else fact.object for fact in facts}
     visited = set(frontier)
     for _ in range(_CHAIN_STEPS):
-        step = _usable(context.store.said_of(reader, sorted(frontier)[:_WIDEST], backwards=backwards, most=_MOST_FACTS))
+        step = _usable(context.store.facts.of(reader, sorted(frontier)[:_WIDEST], backwards=backwards, most=_MOST_FACTS))
         reached |= dict.fromkeys(step)
         frontier = {fact.subject if backwards else fact.object for fact in step} - visited
         visited |= frontier

@@ -51,7 +51,7 @@ class JobContext:
 
     def touched(self, cursor: Cursor, limit: int = PAGE) -> TouchedMemories:
         """Return the active memories that changed since the cursor, each once, in the order of their changes."""
-        memories, after, more, latest, visited = self.store.touched(self.reader, cursor, limit)
+        memories, after, more, latest, visited = self.store.dreams.touched(self.reader, cursor, limit)
         active = tuple(memory for memory in memories if memory.status is Status.ACTIVE)
         retired = tuple(memory.id for memory in memories if memory.status is not Status.ACTIVE)
         return TouchedMemories(active, after, more, latest, visited, retired)
@@ -60,7 +60,7 @@ class JobContext:
         """Return the touched memories, and those whose date, proposed by this job as a `Recheck`, has come."""
         touched = self.touched(cursor, limit)
         known = {memory.id for memory in touched.memories}
-        due = self.store.due(self.reader, job, self.now, limit)
+        due = self.store.dreams.due(self.reader, job, self.now, limit)
         return replace(
             touched,
             memories=(*touched.memories, *(memory for memory in due if memory.id not in known)),

@@ -38,7 +38,7 @@ class ProbeResult:
 def choose_probes(context: JobContext, about_to_change: Sequence[Memory]) -> tuple[str, ...]:
     """Return the ids to probe: up to half from the memories about to change, the rest sampled evenly from the vault."""
     most = context.limits.dream_probes
-    sampled = context.store.sample(context.reader, 2 * most) if most else []
+    sampled = context.store.dreams.sample(context.reader, 2 * most) if most else []
     changing = [memory.id for memory in about_to_change if _is_worth(memory, context)][: most // 2]
     rest = [memory.id for memory in sampled if _is_worth(memory, context)]
     return tuple(dict.fromkeys([*changing, *rest]))[:most]
@@ -46,8 +46,8 @@ def choose_probes(context: JobContext, about_to_change: Sequence[Memory]) -> tup
 
 def run_probes(context: JobContext, searcher: ProbeSearcher, ids: Sequence[str]) -> ProbeResult:
     """Probe each of these memories."""
-    memories = context.store.get(context.reader, ids)
-    successors = context.store.heirs(context.reader, [memory.id for memory in memories])
+    memories = context.store.memories.get(context.reader, ids)
+    successors = context.store.dreams.successors(context.reader, [memory.id for memory in memories])
     answered = [_is_found(context, searcher, memory, successors.get(memory.id, memory.id)) for memory in memories]
     return ProbeResult(tuple(memory.id for memory in memories), sum(answered) / len(answered) if answered else None)
 

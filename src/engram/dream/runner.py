@@ -68,7 +68,7 @@ def run(
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> PassReport:
     """Run these jobs to their end, or until `should_stop` returns True."""
-    with context.store.for_nobody():
+    with context.store.background():
         return _run(context, jobs, searcher, verb, should_stop, on_progress)
 
 
@@ -80,7 +80,7 @@ def _run(
     should_stop: Callable[[], bool],
     on_progress: Callable[[Progress], None],
 ) -> PassReport:
-    started = context.store.begin_pass(context.reader, verb)
+    started = context.store.dreams.begin(context.reader, verb)
     if started is None:
         raise Conflict("a pass is running, here or in another process.", way_out="Wait for it to end; `dreams` shows it.")
     tally = _PassTally()
@@ -103,7 +103,7 @@ def _run(
     finally:
         if not finished:
             with without_deadline():
-                context.store.let_go(context.reader, started.id)
+                context.store.dreams.release(context.reader, started.id)
 
 
 def preview(
@@ -113,18 +113,18 @@ def preview(
 
     Due memories stay due, so that of those only the first page is visited.
     """
-    with context.store.for_nobody():
+    with context.store.background():
         return _preview(context, jobs, verb, on_progress)
 
 
 def _preview(context: JobContext, jobs: Sequence[Job], verb: str, on_progress: Callable[[Progress], None]) -> PassReport:
     tally = _PassTally()
     for job in jobs:
-        cursor = context.store.reach(context.reader, job.name)
+        cursor = context.store.dreams.cursor(context.reader, job.name)
         for page in _pages(context, job, cursor):
             proposals = _checked(context, page)
             applied = (
-                context.store.would_revise(context.reader, job.name, proposals, since=page.since)
+                context.store.dreams.preview(context.reader, job.name, proposals, since=page.since)
                 if proposals
                 else AppliedProposals()
             )
@@ -152,13 +152,13 @@ def _run_job(
     should_stop: Callable[[], bool],
     on_progress: Callable[[Progress], None],
 ) -> None:
-    start = context.store.reach(context.reader, job.name)
+    start = context.store.dreams.cursor(context.reader, job.name)
     for page in _pages(context, job, start):
         proposals = _checked(context, page)
         if any(not isinstance(proposal, Recheck) for proposal in proposals):
             guard.probe(proposals)
         if page.cursor != start or proposals:
-            applied = context.store.revise(
+            applied = context.store.dreams.apply(
                 context.reader, guard.id, job.name, proposals, start=start, upto=page.cursor, since=page.since
             )
             if applied is None:
@@ -176,7 +176,7 @@ def _checked(context: JobContext, page: JobPage) -> list[Proposal]:
     if not page.proposals:
         return []
     ids = dict.fromkeys(memory_id for proposal in page.proposals for memory_id in named_in(proposal))
-    known = {memory.id: memory for memory in context.store.get(context.reader, list(ids))}
+    known = {memory.id: memory for memory in context.store.memories.get(context.reader, list(ids))}
     return [
         proposal
         for proposal in allowed(page.proposals, known)
@@ -200,18 +200,18 @@ class _Guard:
         self.before = started.before
         self._context = context
         self._searcher = searcher
-        self._ids = context.store.tried_by(context.reader, started.id)
+        self._ids = context.store.dreams.probes(context.reader, started.id)
 
     def probe(self, proposals: Sequence[Proposal]) -> None:
         """Probe recall once, before the first change; a resumed pass was probed when it began."""
         if self.before is not None or self._searcher is None or not self._context.limits.dream_probes:
             return
         ids = dict.fromkeys(memory_id for proposal in proposals for memory_id in named_in(proposal))
-        memories = self._context.store.get(self._context.reader, list(ids))
+        memories = self._context.store.memories.get(self._context.reader, list(ids))
         result = run_probes(self._context, self._searcher, choose_probes(self._context, memories))
         if result.share is not None:
             self._ids, self.before = result.ids, result.share
-            self._context.store.beat(self._context.reader, self.id, before=result.share, probes=result.ids)
+            self._context.store.dreams.heartbeat(self._context.reader, self.id, before=result.share, probes=result.ids)
 
     def after(self) -> float | None:
         if self.before is None or self._searcher is None:
@@ -223,10 +223,10 @@ def _end(context: JobContext, verb: str, guard: _Guard, tally: _PassTally) -> Pa
     """End the pass, or undo it if fewer probes find their memory."""
     after = guard.after()
     if guard.before is not None and after is not None and guard.before - after > context.limits.dream_loss:
-        undone = context.store.undo_pass(context.reader, guard.id, after=after)
+        undone = context.store.dreams.undo(context.reader, guard.id, after=after)
         fell = f"recall of the vault's own memories fell from {guard.before:.0%} to {after:.0%}; the pass was undone."
         notes = (fell, *undone.notes)
         ended = {"pass_id": guard.id, "ending": PassStatus.UNDONE, "before": guard.before, "after": after}
         return tally.report(verb, notes=notes, **ended)
-    done = context.store.end_pass(context.reader, guard.id, after=after)
+    done = context.store.dreams.end(context.reader, guard.id, after=after)
     return tally.report(verb, pass_id=done.id, ending=done.ending, before=done.before, after=done.after)

@@ -28,16 +28,16 @@ def verb_due(context: JobContext, idle: Idle) -> str:
     settings = context.settings
     if not settings.dream or idle.now - idle.used_at < settings.dream_idle_s:
         return ""
-    return context.store.left_behind(context.reader) or (CONSOLIDATE if _wants_one(context) else "")
+    return context.store.dreams.unfinished(context.reader) or (CONSOLIDATE if _wants_one(context) else "")
 
 
 def _wants_one(context: JobContext) -> bool:
-    last = next(iter(context.store.passes(context.reader, limit=1)), None)
+    last = next(iter(context.store.dreams.select(context.reader, limit=1)), None)
     if last is not None and last.ending is PassStatus.RUNNING:
         return True  # another reader's: unfinished, or still running
     every = timedelta(hours=context.settings.dream_every_h)
     if last is not None and abs(context.now - last.began_at) < every:  # abs: the clock may have been set back
         return False
-    latest = context.store.latest_change(context.reader)
-    behind = any(context.store.reach(context.reader, job.name).change < latest > 0 for job in light_jobs())
-    return behind or any(context.store.due(context.reader, job.name, context.now, 1) for job in light_jobs())
+    latest = context.store.changes.latest(context.reader)
+    behind = any(context.store.dreams.cursor(context.reader, job.name).change < latest > 0 for job in light_jobs())
+    return behind or any(context.store.dreams.due(context.reader, job.name, context.now, 1) for job in light_jobs())

@@ -30,7 +30,7 @@ def page(context: JobContext, cursor: Cursor) -> JobPage:
         if memory.source is Source.INFERRED:
             continue
         reader = context.scoped_to(memory)
-        for subject in dict.fromkeys(fact.subject for fact in context.store.said_by(reader, [memory.key])):
+        for subject in dict.fromkeys(fact.subject for fact in context.store.facts.by(reader, [memory.key])):
             scope_and_subject = (*scope_values(memory.scope), subject)
             if scope_and_subject not in visited:
                 visited.add(scope_and_subject)
@@ -40,9 +40,9 @@ def page(context: JobContext, cursor: Cursor) -> JobPage:
 
 def _proposals(context: JobContext, reader: Reader, subject: str) -> list[Proposal]:
     """Return proposals that store the summaries of a subject and archive those that they replace."""
-    facts = [SourcedFact(*fact) for fact in context.store.said_of(reader, [subject], most=_FACTS)]
+    facts = [SourcedFact(*fact) for fact in context.store.facts.of(reader, [subject], most=_FACTS)]
     ids = list(dict.fromkeys(fact.memory for fact in facts))
-    words = {memory.id: memory.text for memory in without_flagged(context.store.get(reader, ids), context.settings)}
+    words = {memory.id: memory.text for memory in without_flagged(context.store.memories.get(reader, ids), context.settings)}
     proposals: list[Proposal] = []
     for summary in summarize(facts, words):
         proposals += [*_replaced(context, reader, summary), _derived(context, summary)]
@@ -50,9 +50,9 @@ def _proposals(context: JobContext, reader: Reader, subject: str) -> list[Propos
 
 
 def _replaced(context: JobContext, reader: Reader, summary: FactSummary) -> list[Archive]:
-    edges = context.store.edges(reader, summary.memories)
+    edges = context.store.edges.of(reader, summary.memories)
     ids = dict.fromkeys(edge.source for edge in edges if edge.kind == _INFERRED_FROM)
-    older = context.store.get(reader, list(ids)) if ids else []
+    older = context.store.memories.get(reader, list(ids)) if ids else []
     return [
         Archive(memory.id, _FULLER)
         for memory in older

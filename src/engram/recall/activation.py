@@ -14,7 +14,7 @@ import numpy as np
 
 from engram.recall.fusion import Keys, Scores
 from engram.recall.weights import RecallWeights
-from engram.store.sqlite.nearby import Step
+from engram.store.sqlite.edges import Step
 from engram.values.frozen import field, frozen, mutable
 
 Follow = Callable[[Sequence[int]], Sequence[Step]]

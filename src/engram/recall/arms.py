@@ -18,7 +18,7 @@ from engram.models.embedders import Embedder, Vectors
 from engram.recall.activation import LinkPath, spread
 from engram.recall.fusion import ArmResult, Ranking
 from engram.recall.plan import Plan
-from engram.store.sqlite.nearby import Step
+from engram.store.sqlite.edges import Step
 from engram.store.sqlite.rows import narrow
 from engram.store.sqlite.store import SqliteStore
 from engram.text.english.entities import mentions
@@ -41,7 +41,7 @@ class Arms:
         self._embedder = embedder
         self._index = index
         everyone = Reader()
-        self._planner = TermPlanner(lambda terms, most: store.frequencies(everyone, terms, most=most))
+        self._planner = TermPlanner(lambda terms, most: store.text.frequencies(everyone, terms, most=most))
 
     def equip(self, embedder: Embedder | None, index: LiveIndex | None) -> None:
         """Replace the encoder and the vector index."""
@@ -73,7 +73,7 @@ class Arms:
         """Return the memories nearest in meaning, with the mean and spread of this question's cosines to any memory."""
         if query is None or self._embedder is None or not self._vectors_match_model(notes) or self._index is None:
             return []
-        within = None if plan.where.indexed else self._store.keys_having(reader, plan.where)
+        within = None if plan.where.indexed else self._store.memories.keys_having(reader, plan.where)
         near = self._index.search(reader, query, plan.breadth, where=plan.where, within=within)
         if near is None:  # `score_all` reads the vectors of what the other arms find
             notes.append("the vector index is still loading: only the memories found by words were compared by meaning.")
@@ -120,23 +120,23 @@ class Arms:
 
     def words(self, reader: Reader, plan: Plan) -> list[ArmResult]:
         """Return the memories that hold the rare words of the question, or have them beside them, with the attainable BM25."""
-        wanted = self._planner.plan(plan.terms, plan.postings, self._store.latest_change(reader))
-        hits = self._store.search_text(reader, wanted.terms, limit=plan.breadth, where=plan.where) if wanted.terms else []
+        wanted = self._planner.plan(plan.terms, plan.postings, self._store.changes.latest(reader))
+        hits = self._store.text.search(reader, wanted.terms, limit=plan.breadth, where=plan.where) if wanted.terms else []
         return [replace(arm, most=attainable(wanted.frequencies, self._size)) for arm in _text_arm(WORDS, hits)]
 
     def wordings(self, reader: Reader, plan: Plan) -> list[ArmResult]:
         """Return the memories that held words of the question at the moment asked about, and have been reworded since."""
         if plan.where.as_of is None:
             return []
-        return _text_arm(WORDINGS, self._store.search_wordings(reader, plan.terms, limit=plan.breadth, where=plan.where))
+        return _text_arm(WORDINGS, self._store.text.search_versions(reader, plan.terms, limit=plan.breadth, where=plan.where))
 
     def entity(self, reader: Reader, plan: Plan) -> list[ArmResult]:
         """Return the memories that name, under any alias, the entity the question asks everything about, the latest first."""
         about = plan.analysis.about
-        named = self._store.entity(reader, about) if about and plan.where.indexed else None
+        named = self._store.entities.get(reader, about) if about and plan.where.indexed else None
         if named is None:
             return []
-        allowed = set(named[1]) if not narrow(plan.where) else set(self._store.keys_having(reader, plan.where))
+        allowed = set(named[1]) if not narrow(plan.where) else set(self._store.memories.keys_having(reader, plan.where))
         keys = np.array([key for key in named[1] if key in allowed][: plan.breadth], np.int64)
         return [ArmResult(ENTITY, keys, np.ones(len(keys), np.float32))] if len(keys) else []
 
@@ -147,19 +147,19 @@ class Arms:
         top = max(float(ranking.scores[0]), 1e-6) if len(ranking.keys) else 1.0
         starts = {key: min(score / top, 1.0) for key, score in first if score > 0}
         names = [mention.name for mention in mentions(plan.query.text)]
-        named = {step.there: step.by for step in self._store.naming(reader, names, most=weights.graph_seeds)}
+        named = {step.there: step.by for step in self._store.edges.naming(reader, names, most=weights.graph_seeds)}
         starts = dict.fromkeys(named, _NAMED) | starts
 
         def follow(front: Sequence[int]) -> list[Step]:
-            links = self._store.linked(reader, front, plan.query.now, most=weights.graph_links)
-            return links + self._store.named_alike(reader, front, fan=weights.graph_fan, most=weights.graph_links)
+            links = self._store.edges.linked(reader, front, plan.query.now, most=weights.graph_links)
+            return links + self._store.edges.sharing_entities(reader, front, fan=weights.graph_fan, most=weights.graph_links)
 
         by_name = 1.0 if plan.analysis.connects else _BY_NAME
         reached = spread(starts, follow, weights, hops=plan.hops, most=plan.breadth)
         paths = {key: LinkPath(key, (name,), named=True) for key, name in named.items()} | dict(reached.paths)
         levels = dict.fromkeys(named, _NAMED) | dict(zip(reached.keys.tolist(), reached.levels.tolist(), strict=True))
         levels = {key: level * (by_name if paths[key].named else 1.0) for key, level in levels.items()}
-        passing = self._store.passing(reader, list(levels), plan.where) if narrow(plan.where) else levels
+        passing = self._store.edges.passing(reader, list(levels), plan.where) if narrow(plan.where) else levels
         best = sorted(passing, key=lambda key: (-levels[key], -key))[: plan.breadth]
         if not best:
             return [], {}
@@ -168,7 +168,7 @@ class Arms:
 
     def note_missing_vectors(self, reader: Reader, notes: list[str]) -> None:
         """Add a note if some memories have no vector, so that an empty answer does not claim that nothing is known."""
-        if self._embedder is not None and self._store.lacks_vectors(reader, SPACE):
+        if self._embedder is not None and self._store.vectors.lacks(reader, SPACE):
             notes.append("some memories have no vectors yet: they were searched by words alone (`engram model fill`).")
 
     def vectors_of(self, reader: Reader, keys: Sequence[int]) -> Vectors | None:
@@ -182,7 +182,7 @@ class Arms:
 
     def _vectors_match_model(self, notes: list[str]) -> bool:
         """Return True if the stored vectors are of the model in use; read each time, as another process may replace them."""
-        space = self._store.space(SPACE)
+        space = self._store.vectors.space(SPACE)
         if self._embedder is None or space is None:
             return space is None
         if (space.model, space.dimensions) == (self._embedder.fingerprint, self._embedder.dimensions):

@@ -195,7 +195,7 @@ class Searcher:
 
     def count_use(self, reader: Reader, answer: Recall) -> Recall:
         """Count the hits of an answer as used."""
-        self._store.recalled(reader, [hit.memory.key for hit in answer])
+        self._store.memories.record_access(reader, [hit.memory.key for hit in answer])
         self.tuning.note(answer.quality)
         return answer
 
@@ -213,7 +213,7 @@ class Searcher:
         where = trace.plan.where
         if where.indexed and (reason := explain.filtered(where, memory)):
             return Explanation(id=memory.id, stage=Stage.FILTER, reason=reason)
-        if not where.indexed and memory.key not in self._store.keys_having(reader, where):
+        if not where.indexed and memory.key not in self._store.memories.keys_having(reader, where):
             return Explanation(id=memory.id, stage=Stage.FILTER, reason="the filters, or the moment asked about, exclude it")
         return explain.not_a_candidate(trace.arms, memory, self._arms.cosine(reader, trace.vector, memory.key), planned.terms)
 
@@ -249,13 +249,13 @@ class Searcher:
         why = self.explain(reader, query, memory).why
         if why is not None:
             shift = shifted(self._vector_shift, self._plan(query).vector_weight, why.signals, helpful)
-            self._store.put_figure(reader, _VECTOR_SHIFT, shift)
+            self._store.figures.put(reader, _VECTOR_SHIFT, shift)
             self._vector_shift = shift
 
     @cached_property
     def _vector_shift(self) -> float:
         """What earlier judgements moved the weight of vectors by; read once, changed by `learn`."""
-        return self._store.figure(_VECTOR_SHIFT) or 0.0
+        return self._store.figures.get(_VECTOR_SHIFT) or 0.0
 
     # ── the search ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -325,7 +325,7 @@ class Searcher:
             ranking, rerank = self._rerank(reader, planned, ranking, candidates.memories, settings, notes)
         with watch.stage("select"):
             kinds = (SUPERSEDES, DERIVED, CONTRADICTS)
-            links = self._store.links(reader, list(candidates.memories), kinds) if candidates.memories else []
+            links = self._store.edges.among(reader, list(candidates.memories), kinds) if candidates.memories else []
             decisions = select(ranking, candidates, links, planned)
         return SearchTrace(
             plan=planned,
@@ -373,9 +373,11 @@ class Searcher:
         if not ranking.calibrated or VECTORS not in ranking.parts:
             return ranking
         keys, asked = ranking.keys[:HEAD].tolist(), planned.analysis
-        traits = self._store.heard(reader, keys)
+        traits = self._store.memories.traits(reader, keys)
         if asked.asks_when:
-            traits |= {key: replace(traits[key], lasts=True) for key in self._store.lasting(reader, keys) if key in traits}
+            traits |= {
+                key: replace(traits[key], lasts=True) for key in self._store.memories.lasting(reader, keys) if key in traits
+            }
         vectors = None
         if vector is not None and asked.gathers and planned.weights.gather_weight:
             stored = self._arms.vectors_of(reader, keys)
@@ -428,7 +430,7 @@ class Searcher:
         digests: dict[int, bytes] = {}
         size = len(near) if planned.whole else planned.most * 5 // 4 + 10
         for start in range(0, len(near), max(size, 1)):
-            page = self._store.fetch(reader, near[start : start + size].tolist(), as_of=planned.where.as_of)
+            page = self._store.memories.fetch(reader, near[start : start + size].tolist(), as_of=planned.where.as_of)
             if planned.where.fresh:
                 page = [memory for memory in page if not _is_faded(memory, planned.query.now, settings)]
             memories |= {memory.key: memory for memory in page}
@@ -445,7 +447,7 @@ class Searcher:
         if not unhelpful:
             return {}
         question = Question(words=planned.signature, space=self._arms.space)
-        judgements = self._store.judgements(reader, unhelpful, question)
+        judgements = self._store.feedback.judgements(reader, unhelpful, question)
         return suppressed(judgements, planned, vector, self._arms.background, settings)
 
     def _rerank(

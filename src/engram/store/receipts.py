@@ -22,15 +22,15 @@ T = TypeVar("T")
 class Receipts(Protocol):
     """What a store has for it."""
 
-    def told(self, reader: Reader, once: Once) -> str | None: ...
+    def answer(self, reader: Reader, once: Once) -> str | None: ...
 
     def under_way(self, reader: Reader, once: Once) -> AbstractContextManager[None]: ...
 
-    def keep_told(self, reader: Reader, once: Once) -> None: ...
+    def keep(self, reader: Reader, once: Once) -> None: ...
 
 
 def made_once(
-    store: Receipts,
+    receipts: Receipts,
     reader: Reader,
     key: str | None,
     about: object,
@@ -46,16 +46,16 @@ def made_once(
     if key is None:
         return make(None)
     once = Once(key, repr(about), tell)
-    found = store.told(reader, once)
+    found = receipts.answer(reader, once)
     if found is not None:
         return again(found)
     try:
-        with store.under_way(reader, once):
+        with receipts.under_way(reader, once):
             made = make(once)
             if not once.made:
                 once.answer = lambda _: tell(made)
                 with without_deadline():
-                    store.keep_told(reader, once)
+                    receipts.keep(reader, once)
     except Told as told:  # by another thread or process, meanwhile
         return again(told.answer)
     return made

@@ -43,17 +43,17 @@ class Granting(View):
             expires_at=None if days is None else now + timedelta(days=days),
         )
         secret = new_secret(self._vault.env.random)
-        return GrantedToken(self._vault.store.grant(self._reader, token, secret), secret)
+        return GrantedToken(self._vault.store.access_tokens.grant(self._reader, token, secret), secret)
 
     def tokens(self) -> Sequence[AccessToken]:
-        return self._vault.store.tokens(self._reader)
+        return self._vault.store.access_tokens.select(self._reader)
 
     def revoke(self, token_id: str) -> AccessToken:
-        return self._vault.store.revoke(self._reader, token_id)
+        return self._vault.store.access_tokens.revoke(self._reader, token_id)
 
     def holder(self, secret: str) -> AccessToken | None:
         """Whose secret this is, for a face that establishes identities; None if nobody's."""
-        return self._vault.store.holder(secret)
+        return self._vault.store.access_tokens.holder(secret)
 
     def events(self, *, after: int | None = None, limit: int = 100) -> ChangeEvents:
         """What changed among what this reader may see, after a point (none: from now on): ids, never words.
@@ -61,4 +61,8 @@ class Granting(View):
         If it says `missed`, the log does not reach back to that point: read anew what you hold.
         """
         store = self._vault.store
-        return ChangeEvents((), store.latest_change(self._reader)) if after is None else store.events(self._reader, after, limit)
+        return (
+            ChangeEvents((), store.changes.latest(self._reader))
+            if after is None
+            else store.changes.events(self._reader, after, limit)
+        )

@@ -36,8 +36,8 @@ class Minding(View):
         """What is not known, each as a question to ask: questions that nothing here answers, the most asked first, none that has
         an answer now, where it was asked or for this reader; memories that disagree; and what is much used and old."""
         store = self._vault.store
-        asked = self._open_still(store.gaps(self._reader, limit=limit))
-        return [*asked, *store.doubts(self._reader, limit=limit - len(asked))] if len(asked) < limit else asked
+        asked = self._open_still(store.gaps.select(self._reader, limit=limit))
+        return [*asked, *store.knowledge.doubts(self._reader, limit=limit - len(asked))] if len(asked) < limit else asked
 
     def _open_still(self, gaps: Sequence[Gap]) -> list[Gap]:
         """Those of these questions that have no answer still; of the others it is noted that they have."""
@@ -45,7 +45,7 @@ class Minding(View):
         for gap in gaps:
             asker = replace(self._reader, scope=gap.scope)
             if not question_in(gap.text) or self._answers(asker, gap):
-                self._vault.store.wondered(asker, gap.text, answered=True)
+                self._vault.store.gaps.put(asker, gap.text, answered=True)
             elif asker == self._reader or not self._answers(self._reader, gap):
                 left.append(gap)
         return left

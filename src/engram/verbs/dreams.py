@@ -39,14 +39,14 @@ class Resting(View):
         """Take back what a pass did and nobody has changed since. What was corrected since does not come back."""
         return self._made_once(
             ("undo_dream", pass_id),
-            lambda once: self._vault.store.undo_pass(self._reader, pass_id, once=once),
+            lambda once: self._vault.store.dreams.undo(self._reader, pass_id, once=once),
             to_words,
             from_words,
         )
 
     def dreams(self, *, limit: int = 20) -> Sequence[Pass]:
         """What was done at rest, the latest first."""
-        return self._vault.store.passes(self._reader, limit=limit)
+        return self._vault.store.dreams.select(self._reader, limit=limit)
 
     def _rest(self, verb: str, names: Sequence[str], dry_run: bool, progress: Tell) -> PassReport:
         vault, reader, jobs = self._vault, self._reader, jobs_named(names, jobs_of(verb))

@@ -41,17 +41,19 @@ class Knowing(Asking, Keeping):
         Found by its name, by another one it goes by ("@ada", "my manager"), or, with a model, by one that means the same.
         """
         require_positive("limit", limit)
-        found = self._vault.store.entity(self._reader, _words(name))
+        found = self._vault.store.entities.get(self._reader, _words(name))
         if found is None and (meant := self._meant(name)) is not None:
-            found = self._vault.store.entity(self._reader, meant)
+            found = self._vault.store.entities.get(self._reader, meant)
         if found is None:
             return None
         entity, keys = found
         return Profile(
             entity,
             tuple(self.beliefs(entity.name)),
-            tuple(self._vault.store.named_with(self._reader, entity.name)),
-            tuple(without_flagged(self._vault.store.fetch(self._reader, keys[: 2 * limit]), self._vault.live.now)[:limit]),
+            tuple(self._vault.store.entities.cooccurring(self._reader, entity.name)),
+            tuple(
+                without_flagged(self._vault.store.memories.fetch(self._reader, keys[: 2 * limit]), self._vault.live.now)[:limit]
+            ),
         )
 
     def entities(self, *, kind: str | None = None, limit: int = 50) -> Sequence[Entity]:
@@ -59,7 +61,7 @@ class Knowing(Asking, Keeping):
         if kind is not None and kind not in KINDS:
             raise InvalidQuery(f"there is no such kind; there are {', '.join(KINDS)}.")
         require_positive("limit", limit)
-        return self._vault.store.entities(self._reader, kind=kind, limit=limit)
+        return self._vault.store.entities.select(self._reader, kind=kind, limit=limit)
 
     def timeline(self, about: str, *, since: datetime | None = None, until: datetime | None = None, limit: int = 50) -> Timeline:
         """What was told of somebody, something or a topic, in the order in which it happened, and when much was.
@@ -67,9 +69,9 @@ class Knowing(Asking, Keeping):
         What has been corrected since is among it, marked by its status; `revisions` say by what.
         """
         require_positive("limit", limit)
-        found = self._vault.store.entity(self._reader, _words(about))
+        found = self._vault.store.entities.get(self._reader, _words(about))
         if found is not None:
-            told = without_flagged(self._vault.store.fetch(self._reader, found[1][: 10 * limit]), self._vault.live.now)
+            told = without_flagged(self._vault.store.memories.fetch(self._reader, found[1][: 10 * limit]), self._vault.live.now)
         else:
             told = [hit.memory for hit in self.recall(about)]  # with a limit what is far from it would come too
         told, revisions = self._with_corrected(told)
@@ -91,11 +93,11 @@ class Knowing(Asking, Keeping):
         revisions: dict[Revision, None] = {}
         news = list(known)
         for _ in range(_BACK):
-            links = self._vault.store.edges(self._reader, news) if news else []
+            links = self._vault.store.edges.of(self._reader, news) if news else []
             revised = [one for one in links if one.kind in REVISIONS]
             revisions |= dict.fromkeys(Revision(one.source, one.target, one.kind) for one in revised)
             before = [one.target for one in revised if one.kind in OUTDATING and one.source in known and one.target not in known]
-            older = without_flagged(self._vault.store.get(self._reader, before), self._vault.live.now) if before else []
+            older = without_flagged(self._vault.store.memories.get(self._reader, before), self._vault.live.now) if before else []
             known |= {memory.id: memory for memory in older}
             news = [memory.id for memory in older]
         return list(known.values()), list(revisions)
@@ -147,15 +149,17 @@ class Knowing(Asking, Keeping):
         ]
 
     def _held(self, subject: str, past: bool) -> list[Belief]:
-        held = self._vault.store.beliefs(self._reader, subject, past=past)
-        told = self._vault.store.get(self._reader, list({belief.memory for belief in held}))
+        held = self._vault.store.facts.beliefs(self._reader, subject, past=past)
+        told = self._vault.store.memories.get(self._reader, list({belief.memory for belief in held}))
         clean = {memory.id for memory in without_flagged(told, self._vault.live.now)}
         return [belief for belief in held if belief.memory in clean]
 
     def _meant(self, name: str) -> str | None:
         """The known name that means nearly the same as this one."""
         embedder = self._vault.embedder
-        names = [one.name for one in self._vault.store.entities(self._reader, limit=_NAMES)] if embedder is not None else []
+        names = (
+            [one.name for one in self._vault.store.entities.select(self._reader, limit=_NAMES)] if embedder is not None else []
+        )
         if embedder is None or not names or not any(map(str.isalpha, name)):
             return None
         cosines = embedder.passages(names) @ embedder.passages([name])[0]

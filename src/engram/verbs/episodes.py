@@ -18,7 +18,7 @@ from engram.rules.edges import EdgeWeights, traverse
 from engram.rules.episodes import is_warning
 from engram.rules.skills import match, matched, ranked
 from engram.store.ports import Filter, Once
-from engram.store.sqlite.recounting import CAUSED_BY, FOLLOWS
+from engram.store.sqlite.episodes import CAUSED_BY, FOLLOWS
 from engram.types import Hit, Kind, Memory
 from engram.values.episodes import EPISODE, WARNING, Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill, SkillMatch
 from engram.values.frozen import replace
@@ -173,20 +173,22 @@ class Recounting(Asking):
             where = Filter(kinds=(Kind.EPISODE,), categories=(EPISODE,))
             found = [hit.memory.id for hit in self._hits(similar, where, limit)]
             # What was done twice in the same words is one answer to recall, and two episodes here.
-            ids = [*found, *(one.id for one in store.episodes(reader, limit=_LATEST) if alike(one.goal, similar))]
+            ids = [*found, *(one.id for one in store.episodes.select(reader, limit=_LATEST) if alike(one.goal, similar))]
         if sequence is not None:
             ids = self._chain(sequence)
         if ids is not None:
-            told = [one for one in store.episodes(reader, ids=ids, limit=_LATEST) if not ended or one.outcome in ended]
+            told = [one for one in store.episodes.select(reader, ids=ids, limit=_LATEST) if not ended or one.outcome in ended]
             return tuple((sorted(told, key=lambda one: one.started_at) if sequence is not None else told)[:limit])
         if at is not None:
-            around = store.episodes(reader, since=_moved(at, -_AROUND), until=_moved(at, _AROUND), outcomes=ended, limit=limit)
+            around = store.episodes.select(
+                reader, since=_moved(at, -_AROUND), until=_moved(at, _AROUND), outcomes=ended, limit=limit
+            )
             return tuple(sorted(around, key=lambda one: -one.memory.importance))
-        return tuple(store.episodes(reader, until=before, outcomes=ended, limit=limit))
+        return tuple(store.episodes.select(reader, until=before, outcomes=ended, limit=limit))
 
     def _chain(self, episode_id: str) -> list[str]:
         self._vault.chronicle.episode(self._reader, episode_id)  # NotFound, if there is none
-        edges_of = partial(self._vault.store.edges, self._reader)
+        edges_of = partial(self._vault.store.edges.of, self._reader)
         now, weights = self._vault.env.now(), self._vault.live.tuned(EdgeWeights)
         return [episode_id, *traverse([episode_id], edges_of, now, weights, depth=20, kinds=(FOLLOWS, CAUSED_BY))]
 
@@ -198,7 +200,7 @@ class Recounting(Asking):
         context: what is given. A skill that asks for something else is left out, unless it nearly always works.
         """
         require_positive("limit", limit)
-        known = self._vault.store.skills(self._reader)
+        known = self._vault.store.skills.select(self._reader)
         if situation is None:
             return tuple(SkillMatch(skill, 1.0) for skill in known[:limit])
         given = context or {}
@@ -216,7 +218,7 @@ class Recounting(Asking):
             ("learn_skills",),
             lambda _: tuple(self._vault.chronicle.learn(self._reader)),
             lambda learned: " ".join(skill.id for skill in learned),
-            lambda ids: tuple(self._vault.store.skills(self._reader, ids=ids.split())),
+            lambda ids: tuple(self._vault.store.skills.select(self._reader, ids=ids.split())),
         )
 
     def practise(self, skill_id: str, outcome: EpisodeOutcome | str, result: str = "", *, seconds: float | None = None) -> Skill:
@@ -231,7 +233,7 @@ class Recounting(Asking):
         return self._made_once(("practise", skill_id, ending, result, seconds), make, lambda skill: skill.id, self._skill)
 
     def _skill(self, skill_id: str) -> Skill:
-        found = self._vault.store.skills(self._reader, ids=[skill_id])
+        found = self._vault.store.skills.select(self._reader, ids=[skill_id])
         if not found:
             raise NotFound("there is no skill of that id that this identity may see.", way_out="See `engram skills`.")
         return found[0]
@@ -243,7 +245,7 @@ class Recounting(Asking):
         that it was tried in vain, counts wherever it was said.
         """
         if about is None:
-            found = self._vault.store.page(self._reader, limit=limit, where=Filter(categories=(WARNING,)))
+            found = self._vault.store.memories.page(self._reader, limit=limit, where=Filter(categories=(WARNING,)))
             return tuple(without_flagged(found, self._vault.live.now))
         hits = [*self._hits(about, Filter(categories=(WARNING,)), limit), *self._hits(about, Filter(), 5 * limit)]
         near = [hit for hit in hits if hit.trust.relevance >= _TO_THE_POINT or stems(about) & stems(hit.memory.text)]

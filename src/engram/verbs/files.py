@@ -85,12 +85,12 @@ class Carrying(View):
             raise InvalidQuery("a purge names one place.", way_out='Say whose: `purge(user="ann")`.')
         dimension, name = given[0]
         if dry_run:
-            return self._vault.store.purge(self._reader, dimension, name, dry_run=True)
+            return self._vault.store.erasure.purge(self._reader, dimension, name, dry_run=True)
 
         def make(once: Once | None) -> Report:
             if once is not None:
                 once.answer = lambda gone: to_words(Report(operation="purge", counts=gone[0]))
-            report = self._vault.store.purge(self._reader, dimension, name, once=once)
+            report = self._vault.store.erasure.purge(self._reader, dimension, name, once=once)
             with without_deadline():  # it is done
                 self._vault.working_sets.forget(self._reader)
             return report
@@ -100,7 +100,7 @@ class Carrying(View):
     def _pages(self) -> Iterator[Page]:
         after = 0
         while True:
-            found, said, links = self._vault.store.onward(self._reader, after=after, limit=_PAGE)
+            found, said, links = self._vault.store.memories.export(self._reader, after=after, limit=_PAGE)
             if not found:
                 return
             sources_of: dict[int, list[int]] = {}
@@ -162,7 +162,7 @@ class Carrying(View):
         done.add(report.counts, report.ids, report.notes)
 
     def _try(self, turns: list[Turn], done: Imported) -> None:
-        known = self._vault.store.known_refs(self._reader, [turn.ref for turn in turns if turn.ref])
+        known = self._vault.store.turns.known_refs(self._reader, [turn.ref for turn in turns if turn.ref])
         now = self._vault.env.now()
         fresh = [Turn(t.text, t.speaker, t.at or now, t.session, t.ref) for t in turns if not t.ref or t.ref not in known]
         heard = hear(fresh, {}, self._vault.live.now)
@@ -206,7 +206,7 @@ class Carrying(View):
             if link.source in here and link.target in here
         ]
         for start in range(0, len(both), _PAGE):
-            done.add({"links": self._vault.store.relate(self._reader, both[start : start + _PAGE])})
+            done.add({"links": self._vault.store.edges.put(self._reader, both[start : start + _PAGE])})
 
     def _store_page(
         self,

@@ -50,15 +50,17 @@ class Assessing(Asking, Minding):
     def _assessed(self, subject: str, now: datetime) -> Knowledge:
         store, weights, searcher = self._vault.store, self._vault.live.tuned(KnowledgeWeights), self._vault.searcher
         found = searcher.recall_uncounted(self._reader, Query(text=subject, now=now))
-        named = store.entity(self._reader, subject)
+        named = store.entities.get(self._reader, subject)
         covered = 1.0 if named is not None else found.quality.covered
         about = [hit for hit in found if searcher.is_relevant(hit)] if covered >= weights.known_unknown else []
         keys = list(dict.fromkeys([*(named[1] if named else ()), *(hit.memory.key for hit in about)]))
-        figures = figured(store.tally(self._reader, keys))
+        figures = figured(store.knowledge.tally(self._reader, keys))
         sure = confidence(covered, figures, now, weights, asked=bool(question_in(subject)))
         known = level(sure, weights)
         names = (subject, *(named[0].names if named else ()))
-        holes = (*self._open_about(names), *(store.doubts(self._reader, keys=keys, limit=_HOLES) if keys else ()))[:_HOLES]
+        holes = (*self._open_about(names), *(store.knowledge.doubts(self._reader, keys=keys, limit=_HOLES) if keys else ()))[
+            :_HOLES
+        ]
         best = self._best(about, keys)
         return Knowledge(
             subject=named[0].name if named else subject,
@@ -76,7 +78,7 @@ class Assessing(Asking, Minding):
     def _best(self, about: Sequence[Hit], keys: Sequence[int]) -> list[tuple[str, str]]:
         """Ids and words of the memories to rely on: hits that are sure enough, else the latest that name the subject."""
         memories = [hit.memory for hit in about] or without_flagged(
-            self._vault.store.fetch(self._reader, keys[:_EVIDENCE]), self._vault.live.now
+            self._vault.store.memories.fetch(self._reader, keys[:_EVIDENCE]), self._vault.live.now
         )
         ordered = sorted(memories[: 2 * _EVIDENCE], key=lambda one: -round(accuracy(one), 1))  # of equals the nearer one first
         return [(one.id, " ".join(one.text.split())) for one in ordered]
@@ -84,8 +86,8 @@ class Assessing(Asking, Minding):
     def _map(self, limit: int, now: datetime) -> KnowledgeMap:
         require_positive("limit", limit)
         store, weights = self._vault.store, self._vault.live.tuned(KnowledgeWeights)
-        subjects = store.subjects(self._reader, limit=limit, without=_PLAIN)
-        questions = store.gaps(self._reader, limit=_QUESTIONS)
+        subjects = store.knowledge.subjects(self._reader, limit=limit, without=_PLAIN)
+        questions = store.gaps.select(self._reader, limit=_QUESTIONS)
         about = {one.name: _about(questions, (one.name,)) for one in subjects}
         still = set(self._open_still(list(dict.fromkeys(gap for some in about.values() for gap in some))))
 
@@ -98,11 +100,11 @@ class Assessing(Asking, Minding):
                 one.name, known, sure, 1.0, figures, one.kind, holes=tuple(holes), said=summary_sentence(known, figures, holes)
             )
 
-        return knowledge_map([domain(one) for one in subjects], store.counts(self._reader).memories)
+        return knowledge_map([domain(one) for one in subjects], store.memories.counts(self._reader).memories)
 
     def _open_about(self, names: Iterable[str]) -> list[Gap]:
         """Questions about something of these names that nothing answers."""
-        return self._open_still(_about(self._vault.store.gaps(self._reader, limit=_QUESTIONS), names))
+        return self._open_still(_about(self._vault.store.gaps.select(self._reader, limit=_QUESTIONS), names))
 
 
 def figured(tally: Tally) -> KnowledgeFigures:

@@ -101,11 +101,11 @@ class Keeping(View):
         if not isinstance(turns, Iterable):
             raise InvalidContent("what is ingested must be turns or a text.", way_out="Pass a str or `engram.Turn`s.")
         vault = self._vault
-        said = in_parts(turns, vault.live.now.turn_bytes, vault.store.mark_of) if isinstance(turns, str) else turns
+        said = in_parts(turns, vault.live.now.turn_bytes, vault.store.turns.digest) if isinstance(turns, str) else turns
         known = turns if isinstance(turns, Sequence) else ()  # what is read as it comes cannot be compared
 
         def make(once: Once | None) -> Report:
-            each = said if once is None else _numbered(said, f"once:{vault.store.mark_of(once.key)}")
+            each = said if once is None else _numbered(said, f"once:{vault.store.turns.digest(once.key)}")
             return vault.observer.ingest(self._reader, iter(each), vault.session, progress)
 
         return self._made_once(("ingest", known), make, to_words, from_words)
@@ -142,7 +142,7 @@ class Keeping(View):
         """Protect a memory from being forgotten with time."""
         return self._made_once(
             ("pin", memory_id, pinned),
-            lambda once: self._vault.store.update(self._reader, memory_id, {"pinned": pinned}, once=once),
+            lambda once: self._vault.store.memories.update(self._reader, memory_id, {"pinned": pinned}, once=once),
             lambda memory: memory.id,
             self._again,
         )
@@ -171,7 +171,7 @@ class Keeping(View):
                 )
             return {"attributes": {**memory.attributes, LAYER: there.value}}
 
-        return self._vault.store.update(self._reader, memory_id, moved, once=once)
+        return self._vault.store.memories.update(self._reader, memory_id, moved, once=once)
 
     def forget(
         self,
@@ -189,15 +189,15 @@ class Keeping(View):
         if dry_run:
             if not erase:
                 raise InvalidQuery("only erasing has a trial run: what is archived can be restored.", way_out="Add `erase=True`.")
-            return store.erase(self._reader, ids, since=since, dry_run=True)
+            return store.erasure.erase(self._reader, ids, since=since, dry_run=True)
 
         def make(once: Once | None) -> Report:
             if once is not None:
                 once.answer = lambda gone: to_words(_forgotten(name, gone))
             if not erase:
-                done = store.set_statuses(self._reader, ids, Status.ARCHIVED, reason, since=since, once=once)
+                done = store.memories.set_statuses(self._reader, ids, Status.ARCHIVED, reason, since=since, once=once)
                 return _forgotten(name, done)
-            gone = store.erase(self._reader, ids, since=since, once=once)
+            gone = store.erasure.erase(self._reader, ids, since=since, once=once)
             with without_deadline():  # it is done
                 self._vault.working_sets.forget(self._reader)
             return gone
@@ -208,13 +208,15 @@ class Keeping(View):
         def make(once: Once | None) -> Memory:
             if once is not None:
                 once.answer = lambda moved: str(moved[0].id)
-            return self._vault.store.set_status(self._reader, memory_id, Status.ACTIVE, "restored on request", once=once)
+            return self._vault.store.memories.set_status(self._reader, memory_id, Status.ACTIVE, "restored on request", once=once)
 
         return self._made_once(("restore", memory_id), make, lambda memory: memory.id, self._again)
 
     def relate(self, source_id: str, target_id: str, kind: str = "related_to", *, weight: float = 1.0) -> int:
         edge = Edge(source_id, target_id, kind, weight)
-        return self._made_once(("relate", edge), lambda once: self._vault.store.relate(self._reader, [edge], once=once), str, int)
+        return self._made_once(
+            ("relate", edge), lambda once: self._vault.store.edges.put(self._reader, [edge], once=once), str, int
+        )
 
     def backfill(self, *, anew: bool = False) -> int:
         """Make the vectors that are missing, of what this reader may write; or, as its owner, all anew. How many were made."""

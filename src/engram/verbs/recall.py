@@ -70,7 +70,7 @@ class Asking(View):
         filters: Filter | None = None,
     ) -> Explanation:
         """Why this memory is, or is not, in the answer to this question: the stage that dropped it, and by how much."""
-        found = self._vault.store.get(self._reader, [memory_id])
+        found = self._vault.store.memories.get(self._reader, [memory_id])
         if not found:
             raise NotFound("there is no memory of that id that this identity may see.")
         asked = self._asked(query, limit, budget, now, as_of, mode, filters)
@@ -153,7 +153,7 @@ class Asking(View):
         rates = limits.RateLimits(getattr(settings, which), settings.ask_per_session if session else 0, which)
         if rates.per_minute or rates.per_session:
             with suppress(DiskFull, WriteFailed):
-                vault.store.probed(self._reader, session or "", vault.env.now(), rates)
+                vault.store.quotas.count_question(self._reader, session or "", vault.env.now(), rates)
 
     def release(self, since: float | None = None, timeout: float | None = None) -> float:
         """Hold back what was asked for at the moment `since` until the next point of the grid (`answer_grid_ms`); the moment now.
@@ -222,9 +222,9 @@ class Asking(View):
         if correction is not None:
             return self._vault.observer.correct(self._reader, memory_id, correction)  # made twice, it is made once
         if query is None:
-            return self._vault.store.judge(self._reader, memory_id, helpful, once=once)
+            return self._vault.store.feedback.judge(self._reader, memory_id, helpful, once=once)
         searcher, asked = self._vault.searcher, self._asked(query, None, None, None, None, None, None)
-        memory = self._vault.store.judge(self._reader, memory_id, helpful, searcher.judged_question(asked), once=once)
+        memory = self._vault.store.feedback.judge(self._reader, memory_id, helpful, searcher.judged_question(asked), once=once)
         with if_time_allows():  # the judgement is kept
             searcher.learn(self._reader, asked, memory, helpful)
         return memory

@@ -39,7 +39,7 @@ class Looking(View):
 
     def get(self, memory_id: str) -> Memory | None:
         """The memory, or None if there is none of that id that this identity may see."""
-        found = self._vault.store.get(self._reader, [memory_id])
+        found = self._vault.store.memories.get(self._reader, [memory_id])
         return found[0] if found else None
 
     def list(
@@ -67,19 +67,19 @@ class Looking(View):
             until=until,
             attributes=attributes or None,
         )
-        return self._vault.store.page(self._reader, limit=limit, cursor=cursor, where=where)
+        return self._vault.store.memories.page(self._reader, limit=limit, cursor=cursor, where=where)
 
     def lacks_vector(self, memory: Memory) -> bool:
         """Is this memory found by its words alone as yet?"""
-        first = self._vault.store.without_vector(self._reader, SPACE, after=memory.key - 1, limit=1)
+        first = self._vault.store.vectors.missing(self._reader, SPACE, after=memory.key - 1, limit=1)
         return bool(first) and first[0][0] == memory.key
 
     def words(self, memory_id: str) -> Sequence[Turn]:
         """The turns a memory came from, verbatim."""
-        return self._vault.store.turns_of(self._reader, memory_id)
+        return self._vault.store.turns.of(self._reader, memory_id)
 
     def edges(self, *ids: str) -> Sequence[Edge]:
-        return self._vault.store.edges(self._reader, ids)
+        return self._vault.store.edges.of(self._reader, ids)
 
     def traverse(self, memory_id: str, *, depth: int = 2, kinds: Sequence[str] = ()) -> Sequence[ReachedMemory]:
         """What the memory is linked to, up to `depth` links away, the strongest first; by links of these kinds, or of any.
@@ -88,12 +88,12 @@ class Looking(View):
         """
         store, env, settings = self._vault.store, self._vault.env, self._vault.live.now
         require_positive("depth", depth)
-        if not store.get(self._reader, [memory_id]):
+        if not store.memories.get(self._reader, [memory_id]):
             raise NotFound("there is no memory of that id that this identity may see.")
         passed: dict[Edge, None] = {}
 
         def edges_of(ids: Sequence[str]) -> Sequence[Edge]:
-            found = store.edges(self._reader, ids)
+            found = store.edges.of(self._reader, ids)
             passed.update(dict.fromkeys(found))
             return found
 
@@ -102,7 +102,7 @@ class Looking(View):
         links = [Relation(e.source, e.kind, e.target, confidence_at(e, env.now(), weights), e.source) for e in passed]
         follows = {one.target: one.kind.replace(" ", "_") for one in reversed(infer(links, memory_id))}
         first = sorted(ways, key=lambda one: (-ways[one].strength, ways[one].distance, one))[:_REACHED]
-        found = {memory.id: memory for memory in without_flagged(store.get(self._reader, first), settings)}
+        found = {memory.id: memory for memory in without_flagged(store.memories.get(self._reader, first), settings)}
         return tuple(
             ReachedMemory(found[one], ways[one].distance, ways[one].strength, ways[one].by, follows.get(one, ""))
             for one in first
@@ -111,7 +111,7 @@ class Looking(View):
 
     def standing(self, memory_id: str) -> LifecycleState:
         """Where a memory stands now: layer, lifecycle, verification, how long it is kept, how warm it is and how far faded."""
-        found = self._vault.store.get(self._reader, [memory_id])
+        found = self._vault.store.memories.get(self._reader, [memory_id])
         if not found:
             raise NotFound("there is no memory of that id that this identity may see.")
         return lifecycle_state(found[0], self._vault.env.now(), self._vault.live.now)
@@ -119,17 +119,17 @@ class Looking(View):
     def boxes(self, *, trace: int | None = None, limit: int = 50) -> Sequence[Box]:
         """Stretches of what was kept, each about one thing, the latest first; or those of one trace, which are about the same."""
         self._vault.fill_boxes()
-        return tuple(self._vault.store.boxes(self._reader, trace=trace, limit=limit))
+        return tuple(self._vault.store.boxes.select(self._reader, trace=trace, limit=limit))
 
     def box(self, key: int) -> Sequence[Memory]:
         """The memories in a box, in the order they were kept."""
-        return tuple(without_flagged(self._vault.store.box(self._reader, key), self._vault.live.now))
+        return tuple(without_flagged(self._vault.store.boxes.get(self._reader, key), self._vault.live.now))
 
     def versions(self, memory_id: str) -> Sequence[Version]:
-        return self._vault.store.versions(self._reader, memory_id)
+        return self._vault.store.memories.versions(self._reader, memory_id)
 
     def status_history(self, memory_id: str) -> Sequence[StatusChange]:
-        return self._vault.store.status_history(self._reader, memory_id)
+        return self._vault.store.memories.status_history(self._reader, memory_id)
 
     def encoder(self) -> EncoderState:
         """Which encoder is in use, and whether it answers."""
@@ -142,7 +142,7 @@ class Looking(View):
     def backup(self) -> Backup:
         return self._made_once(
             ("backup",),
-            lambda once: self._vault.store.back_up(self._reader, once=once),
+            lambda once: self._vault.store.health.backup(self._reader, once=once),
             lambda made: made.path.name,
             self._backup_called,
         )
@@ -154,7 +154,7 @@ class Looking(View):
         raise NotFound("this backup was made before, and has been removed since.", way_out="See `engram backups`.")
 
     def backups(self) -> Sequence[Backup]:
-        return self._vault.store.backups(self._reader)
+        return self._vault.store.health.backups(self._reader)
 
     def health(self) -> Health:
         return self._vault.health(self._reader)
@@ -162,12 +162,12 @@ class Looking(View):
     def doctor(self) -> Sequence[Finding]:
         """What is wrong with the vault, how bad it is and what to do, worst first. For its owner; it changes nothing: mending
         needs the vault to itself (`engram doctor --repair`)."""
-        return self._vault.store.doctor(self._reader)
+        return self._vault.store.health.doctor(self._reader)
 
     def check(self) -> Sequence[str]:
         """Verify the whole file; what is wrong with it, or nothing."""
-        return self._vault.store.check(self._reader)
+        return self._vault.store.health.check(self._reader)
 
     def audit(self, *, limit: int = 50) -> Sequence[AuditEntry]:
         """Who did what, newest first; never what was said."""
-        return self._vault.store.audit(self._reader, limit=limit)
+        return self._vault.store.audit.select(self._reader, limit=limit)

@@ -39,7 +39,7 @@ class View:
 
     def _again(self, memory_id: str) -> Memory:
         """The memory that a write came to, as it is by now."""
-        found = self._vault.store.get(self._reader, [memory_id])
+        found = self._vault.store.memories.get(self._reader, [memory_id])
         if not found:
             raise NotFound("this write was made before, and the memory it came to has been erased since.")
         return found[0]
@@ -48,4 +48,4 @@ class View:
         self, about: object, make: Callable[[Once | None], T], tell: Callable[[T], str], again: Callable[[str], T]
     ) -> T:
         """Make a write; with a key, only if it was not made before: then what was answered is answered again."""
-        return made_once(self._vault.store, self._reader, self._key, about, make, tell, again)
+        return made_once(self._vault.store.receipts, self._reader, self._key, about, make, tell, again)

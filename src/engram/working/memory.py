@@ -268,7 +268,7 @@ class Working:
 
     def _save_checkpoint(self, checkpoint: Checkpoint, once: Once | None) -> Checkpoint:
         body, tier = self._checkpoint_bytes(checkpoint), self._tier(checkpoint)
-        self._sets.store.put_away(self._reader, CHECKPOINT, body, self._sets.session, tier=tier, once=once)
+        self._sets.store.working.save(self._reader, CHECKPOINT, body, self._sets.session, tier=tier, once=once)
         if checkpoint.goal:
             self._add_statement(checkpoint.goal, SlotSource.GOAL, 1.0)
         self.suspend()
@@ -293,7 +293,7 @@ class Working:
         ]  # from a program, so flagged text is left out instead of refused
         checkpoint = Checkpoint(goal="".join(screened_texts[0]), decided=screened_texts[1], open=screened_texts[2], at=self._now)
         tier = Sensitivity.CONFIDENTIAL if sources is None else self._tier(checkpoint)
-        saved_at = self._sets.store.put_away(
+        saved_at = self._sets.store.working.save(
             self._reader,
             HANDOFF,
             self._checkpoint_bytes(checkpoint),
@@ -316,7 +316,7 @@ class Working:
         """Return the last checkpoint and the working memory of this scope, saved by this process or an earlier one."""
         with self._set.lock:
             self._sets.load(self._reader, self._set)
-        saved = self._sets.store.put_away_last(self._reader, CHECKPOINT)
+        saved = self._sets.store.working.load(self._reader, CHECKPOINT)
         checkpoint = None if saved is None else self._without_flagged(checkpoints.checkpoint_from_bytes(saved[1], saved[0]))
         resumed = Resumed(slots=self.slots, saved_at=self._set.saved_at, age=self._set.age)
         if checkpoint is None:
@@ -342,7 +342,7 @@ class Working:
         slots = len(self.slots)
         if once is not None:
             once.answer = lambda _: str(slots)
-        self._sets.store.drop_put_away(self._reader, once=once)
+        self._sets.store.working.drop(self._reader, once=once)
         self._set.state, self._set.saved_at, self._set.age = WorkingState(), None, SavedAge.NOTHING
         self._set.changed, self._set.evicted, self._set.queued = False, (), []
         return slots
@@ -350,7 +350,7 @@ class Working:
     def _made_once(
         self, about: object, make: Callable[[Once | None], T], tell: Callable[[T], str], again: Callable[[str], T]
     ) -> T:
-        return made_once(self._sets.store, self._reader, self._key, about, make, tell, again)
+        return made_once(self._sets.store.receipts, self._reader, self._key, about, make, tell, again)
 
     # ── settings and checks ────────────────────────────────────────────────────────────────────────────────────────
 

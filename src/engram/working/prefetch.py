@@ -164,7 +164,7 @@ class Prefetcher:
         return limit
 
     def _state(self, reader: Reader, now: datetime) -> PrefetchState:
-        change = self._sets.store.latest_change(reader)
+        change = self._sets.store.changes.latest(reader)
         return PrefetchState(reader=reader, change=change, settings=self._live.now, now=now)
 
     def close(self) -> None:

@@ -79,7 +79,7 @@ class WorkingSets:
         with self._lock:
             working_set = self._sets.get(reader.scope)
             if working_set is None:
-                working_set = self._sets[reader.scope] = WorkingSet(WorkingState(), self.store.latest_change(reader))
+                working_set = self._sets[reader.scope] = WorkingSet(WorkingState(), self.store.changes.latest(reader))
                 self.load(reader, working_set)
         return working_set
 
@@ -101,10 +101,10 @@ class WorkingSets:
 
     def load(self, reader: Reader, working_set: WorkingSet) -> None:
         """Load the saved working memory if it is newer than the one here, and the one here is unchanged."""
-        saved = self.store.put_away_last(reader, MIND)
+        saved = self.store.working.load(reader, MIND)
         if saved is None or working_set.changed or (working_set.saved_at is not None and saved[0] <= working_set.saved_at):
             return
-        since = self.store.latest_change(reader)
+        since = self.store.changes.latest(reader)
         state = self.state_from(saved[1])
         if state is not None:
             limits = working_limits(self.live.now, self.live.tuned(WorkingLimits))
@@ -128,7 +128,7 @@ class WorkingSets:
         """
         with working_set.lock:
             body = working_codec.state_to_bytes(working_set.state, self.model)
-            saved = self.store.put_away(reader, MIND, body, self.session, since=working_set.since, once=once)
+            saved = self.store.working.save(reader, MIND, body, self.session, since=working_set.since, once=once)
             if saved is None:
                 self._forget(reader, working_set)
                 return False
@@ -153,7 +153,7 @@ class WorkingSets:
     def _forget(self, reader: Reader, working_set: WorkingSet) -> None:
         working_set.state, working_set.age = WorkingState(), SavedAge.NOTHING
         working_set.changed, working_set.evicted, working_set.queued = False, (), []
-        working_set.since = self.store.latest_change(reader)
+        working_set.since = self.store.changes.latest(reader)
 
     @property
     def model(self) -> str:

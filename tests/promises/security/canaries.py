@@ -109,11 +109,11 @@ def live(mem: Engram) -> None:
 
 def _dream(mem: Engram, edge: Edge) -> None:
     """A pass at rest that links two memories, and can be undone."""
-    store, latest = mem._vault.store, mem._vault.store.latest_change(mem.reader)
-    begun = store.begin_pass(mem.reader, "dream")
+    store, latest = mem._vault.store, mem._vault.store.changes.latest(mem.reader)
+    begun = store.dreams.begin(mem.reader, "dream")
     assert begun is not None
-    assert store.revise(mem.reader, begun.id, "latent", [AddLink(edge)], start=Cursor(), upto=Cursor(), since=latest)
-    store.end_pass(mem.reader, begun.id)
+    assert store.dreams.apply(mem.reader, begun.id, "latent", [AddLink(edge)], start=Cursor(), upto=Cursor(), since=latest)
+    store.dreams.end(mem.reader, begun.id)
 
 
 def in_pages(path: Path, database: Path | None = None) -> bool:

@@ -56,8 +56,8 @@ def mem(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
 
 
 def held(mem: Engram) -> tuple[int, list[tuple[str, int]]]:
-    found = store_of(mem).page(OWNER, limit=100, where=Filter(statuses=())).memories
-    return store_of(mem).latest_change(OWNER), [(memory.text, memory.version) for memory in found]
+    found = store_of(mem).memories.page(OWNER, limit=100, where=Filter(statuses=())).memories
+    return store_of(mem).changes.latest(OWNER), [(memory.text, memory.version) for memory in found]
 
 
 @FEW
@@ -91,7 +91,7 @@ def test_any_cursor_is_a_place_in_ones_own_list_or_refused(mem: Engram, cursor: 
 @given(secret=TEXT | st.binary(max_size=60).map(lambda raw: f"engram_{raw.hex()}"))
 def test_only_a_granted_token_is_accepted(mem: Engram, secret: str) -> None:
     """M12"""
-    assert store_of(mem).holder(secret) is None
+    assert store_of(mem).access_tokens.holder(secret) is None
 
 
 @settings(FEW, max_examples=25)

@@ -50,7 +50,7 @@ def everything_of_it(mem: Engram) -> list[str]:
 
 def test_every_table_has_a_canary_or_a_reason_to_have_none(path: Path) -> None:
     """A new table fails here until it gets a canary or an exemption."""
-    with open_vault(path) as mem, store_of(mem)._readers.use("test") as connection:
+    with open_vault(path) as mem, store_of(mem).gate.readers.use("test") as connection:
         assert tables(connection) == LOOKS.keys() | EXEMPT.keys()
 
 

@@ -80,7 +80,7 @@ def test_no_injection_payload_reaches_a_context_through_any_face(mem: Engram) ->
             mem.remember(f"About the harbour: {payload}")
         except EngramError:
             continue
-    mem._vault.store.add(OWNER, [Memory(text=f"Harbour: {one}", scope=Scope(agent="rex")) for one in PAYLOADS])
+    mem._vault.store.memories.add(OWNER, [Memory(text=f"Harbour: {one}", scope=Scope(agent="rex")) for one in PAYLOADS])
     settle(mem)
     question = "when does the harbour open, and what are the rules?"
     secret = token(mem, scope=Scope(agent="rex"))

@@ -152,7 +152,7 @@ def test_it_is_as_closely_kept_as_the_words(tmp_path: Path) -> None:
         kept = mem.remember(f"{FURIOUS} Write to ann.quist@mail.example")
         assert kept.tier is Sensitivity.SENSITIVE
         assert mem.get(kept.id).affect.arousal > 0.5
-        with mem._vault.store._readers.use("test") as connection:
+        with mem._vault.store.gate.readers.use("test") as connection:
             rows = str(connection.execute("SELECT value FROM attributes").fetchall())
         assert f"{kept.affect.arousal:g}" not in rows
 

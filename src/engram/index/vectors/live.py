@@ -236,7 +236,7 @@ class LiveIndex:
         if not where.indexed and within is None:
             raise InvalidQuery("the index cannot filter by attributes or a past time; pass the keys that the store found.")
         self._wait_briefly()
-        condition, latest = RowFilter.of(readable(reader), where), self._source.latest_change(self._owner)
+        condition, latest = RowFilter.of(readable(reader), where), self._source.changes.latest(self._owner)
         with self._lock:
             if (index := self._current(latest)) is None:
                 return None, None
@@ -253,7 +253,7 @@ class LiveIndex:
         While the index is loading, the vectors are read from the store; None if they have another number of dimensions.
         """
         rotated = self._rotated(query)
-        latest = self._source.latest_change(self._owner)
+        latest = self._source.changes.latest(self._owner)
         with self._lock:
             index = self._current(latest)
             numbers = None if index is None else self._visible_numbers(index, reader, keys)
@@ -272,7 +272,7 @@ class LiveIndex:
 
         While the index is loading they are read from the store, as in `score`.
         """
-        latest = self._source.latest_change(self._owner)
+        latest = self._source.changes.latest(self._owner)
         with self._lock:
             index = self._current(latest)
             numbers = None if index is None else self._visible_numbers(index, reader, keys)
@@ -292,8 +292,8 @@ class LiveIndex:
 
     def _stored(self, reader: Reader, keys: Sequence[int]) -> Vectors | None:
         """Return these memories' vectors from the store, still rotated; NaN as in `score`."""
-        visible = None if readable(reader).everything else set(self._source.visible_scopes(reader) or ())
-        rows = self._source.space_rows_of(self._owner, self._space, list(dict.fromkeys(keys)))
+        visible = None if readable(reader).everything else set(self._source.changes.visible_scopes(reader) or ())
+        rows = self._source.vectors.rows_of(self._owner, self._space, list(dict.fromkeys(keys)))
         try:
             return vectors_of([row for row in rows if visible is None or row[1] in visible], keys, self._dimensions)
         except DimensionMismatch:
@@ -319,7 +319,7 @@ class LiveIndex:
     def _visible(self, reader: Reader, visibility: Visibility) -> Keys | None:
         if visibility not in self._scopes:
             # None ("all scopes") from the store counts as no scope here: this reader's policy does not allow all of them.
-            scopes = None if visibility.everything else key_array(self._source.visible_scopes(reader) or ())
+            scopes = None if visibility.everything else key_array(self._source.changes.visible_scopes(reader) or ())
             self._scopes[visibility] = scopes
         return self._scopes[visibility]
 
@@ -343,14 +343,14 @@ class LiveIndex:
     def _follow(self, index: LoadedIndex, latest: int) -> bool:
         """Apply all changes up to `latest`; return False if the log has a gap, or ends before the state of the index."""
         if self._seq > latest:  # another thread went further; or the vault was restored to an earlier state
-            return self._seq <= self._source.latest_change(self._owner)
+            return self._seq <= self._source.changes.latest(self._owner)
         while self._seq < latest:
-            changes = self._source.changed_keys(self._owner, self._seq, _CHANGES)
+            changes = self._source.changes.keys_since(self._owner, self._seq, _CHANGES)
             if not changes or changes[0][0] != self._seq + 1:
                 return False
             keys = sorted({key for _, key, what in changes if what != "relate"})
             if keys:
-                rows = sorted(self._source.space_rows_of(self._owner, self._space, keys))
+                rows = sorted(self._source.vectors.rows_of(self._owner, self._space, keys))
                 if index.update(key_array(keys), RowBatch.of(rows, self._dimensions)):
                     self._scopes.clear()  # the scope is new, so no cached set of visible scopes contains it
                     index.columns.drop_masks()
@@ -391,13 +391,13 @@ class LiveIndex:
 
     def _read_rows(self) -> None:
         """Read all rows, page by page. The first search applies the changes made meanwhile, from the log."""
-        seq = self._source.latest_change(self._owner)
-        self._total = self._source.space_size(self._owner, self._space)
+        seq = self._source.changes.latest(self._owner)
+        self._total = self._source.vectors.size(self._owner, self._space)
         rows = Rows(self._dimensions)
         index = LoadedIndex(rows, FilterColumns(rows), tiers.make("exact", rows, self._limits))
         after, more = 0, True
         while more and not self._requests.closing:
-            page = self._source.space_rows(self._owner, self._space, after=after, limit=_PAGE)
+            page = self._source.vectors.rows(self._owner, self._space, after=after, limit=_PAGE)
             if page:
                 index.append(RowBatch.of(page, self._dimensions))
                 after = page[-1][0]
@@ -407,7 +407,7 @@ class LiveIndex:
 
     def _read_snapshot(self) -> bool:
         try:
-            with self._source.snapshot(self._owner, self._space) as stream:
+            with self._source.vectors.snapshot(self._owner, self._space) as stream:
                 identity = self._snapshot_identity()
                 loaded = None if stream is None else snapshots.read(stream, identity, self._dimensions, self._progress)
         except (EncryptionFailed, ValueError, OSError) as error:
@@ -417,7 +417,7 @@ class LiveIndex:
             return False
         with self._lock:
             self._seq = loaded.seq
-            if not self._follow(loaded.index, self._source.latest_change(self._owner)):
+            if not self._follow(loaded.index, self._source.changes.latest(self._owner)):
                 log.info("the change log was truncated past the snapshot of the vector index; the snapshot is not used.")
                 return False
             self._sealed = loaded.sealed
@@ -440,27 +440,27 @@ class LiveIndex:
 
     def _snapshot_identity(self) -> str:
         """Return space, dimensions and model, which a snapshot must have in common with this index."""
-        space = self._source.space(self._space)
+        space = self._source.vectors.space(self._space)
         return f"{self._space}\n{self._dimensions}\n{space.model if space else ''}"
 
     def _write_snapshot(self) -> None:
         """Write a snapshot if the stored one is old, or lacks the tier's codes, which took long to make."""
-        limits, latest = self._limits, self._source.latest_change(self._owner)
+        limits, latest = self._limits, self._source.changes.latest(self._owner)
         with self._lock:  # a process that only wrote has a long backlog of changes: the next open reads it from the log
             index = self._current(latest) if latest - self._seq <= _CHANGES else self._index
         if index is None or len(index.rows) < limits.snapshot_from:
             return
         paused = self._requests.closing or self._monotonic() - self._snapshot.at >= limits.snapshot_pause_s
-        exists = self._source.has_snapshot(self._space)
+        exists = self._source.vectors.has_snapshot(self._space)
         if not self._snapshot.outdated(index, self._seq, paused=paused, exists=exists):
             return
         try:
-            self._source.put_snapshot(self._owner, self._space, self._fill)
+            self._source.vectors.put_snapshot(self._owner, self._space, self._fill)
         except EngramError as error:
             log.warning("the snapshot of the vector index was not written: %s", error.code)
 
     def _fill(self, out: SealedFileWriter) -> int:
-        latest = self._source.latest_change(self._owner)  # read after the file was created: see `VectorSource.put_snapshot`
+        latest = self._source.changes.latest(self._owner)  # read after the file was created: see `Vectors.put_snapshot`
         with self._lock:
             index = self._current(latest)
             if index is None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -14,84 +14,21 @@ from engram.crypto.access_tokens import AccessToken, is_token_shaped, token_dige
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import readable, require_owner
-from engram.store.sqlite.gate import Path
 from engram.store.sqlite.rows import intern
 from engram.store.validation import check_scope
 from engram.types import Policy, Reader, Role, Scope
 
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
+
 _NAME_CHARACTERS = 100
+
 _SELECT = """
     SELECT t.id, t.name, t.policy, t.role, t.writes, t.created_at, t.expires_at, t.revoked_at,
            s.project, s.squad, s.agent, s.channel, s.user
       FROM tokens AS t JOIN scopes AS s ON s.key = t.scope
 """
-
-
-class Granting(Path):
-    """Mixed into the store."""
-
-    def grant(self, reader: Reader, token: AccessToken, secret: str) -> AccessToken:
-        """Keep a token under the digest of its secret."""
-        with self._watched(reader, "grant"):
-            require_owner(reader, "granting tokens")
-            check_scope(token.scope)
-            readable(token.reader)  # a policy that its role may not have is refused now, not at the first call
-            if not token.name.strip() or len(token.name) > _NAME_CHARACTERS or not token.name.isprintable():
-                raise InvalidQuery(
-                    f"a token has a name of 1 to {_NAME_CHARACTERS} printable characters.",
-                    way_out="Give it another name.",
-                )
-            row = (
-                token.id,
-                token.name,
-                token_digest(secret, self._opened.token_key),
-                token.policy,
-                token.role,
-                int(token.writes),
-            )
-
-            def work(connection: apsw.Connection) -> AccessToken:
-                connection.execute(
-                    """
-                    INSERT INTO tokens (id, name, digest, policy, role, writes, scope, created_at, expires_at)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-                    """,
-                    (*row, intern(connection, token.scope), to_micros(token.created_at), _micros(token.expires_at)),
-                )
-                return token
-
-            return self._write(reader, "grant", work, subject=token.id)
-
-    def tokens(self, reader: Reader) -> list[AccessToken]:
-        """All of them, oldest first."""
-        with self._watched(reader, "tokens"):
-            require_owner(reader, "looking at tokens")
-        with self._read(reader, "tokens") as connection:
-            return list(_found(connection.execute(_SELECT + "ORDER BY t.id")))
-
-    def revoke(self, reader: Reader, token_id: str) -> AccessToken:
-        """From now on it opens nothing, in any process. Revoking twice is revoking once."""
-        with self._watched(reader, "revoke"):
-            require_owner(reader, "revoking tokens")
-            now = to_micros(self._env.now())
-
-            def work(connection: apsw.Connection) -> AccessToken:
-                connection.execute("UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (now, token_id))
-                found = next(_found(connection.execute(_SELECT + "WHERE t.id = ?", (token_id,))), None)
-                if found is None:
-                    raise NotFound("there is no token of that id.", way_out="See `engram token list`.")
-                return found
-
-            return self._write(reader, "revoke", work, subject=token_id)
-
-    def holder(self, secret: str) -> AccessToken | None:
-        """The token that this is the secret of; None if there is none, or it holds no more."""
-        if not is_token_shaped(secret):
-            return None
-        with self._readers.use("tokens") as connection:
-            digest = token_digest(secret, self._opened.token_key)
-            found = next(_found(connection.execute(_SELECT + "WHERE t.digest = ?", (digest,))), None)
-        return found if found is not None and found.is_valid(self._env.now()) else None
 
 
 def _found(rows: apsw.Cursor) -> Iterator[AccessToken]:
@@ -113,3 +50,73 @@ def _found(rows: apsw.Cursor) -> Iterator[AccessToken]:
 
 def _micros(moment: Any) -> int | None:
     return None if moment is None else to_micros(moment)
+
+
+class AccessTokens:
+    """Bearer tokens: granted, listed, revoked, looked up."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def grant(self, reader: Reader, token: AccessToken, secret: str) -> AccessToken:
+        """Keep a token under the digest of its secret."""
+        with self._gate.watched(reader, "grant"):
+            require_owner(reader, "granting tokens")
+            check_scope(token.scope)
+            readable(token.reader)  # a policy that its role may not have is refused now, not at the first call
+            if not token.name.strip() or len(token.name) > _NAME_CHARACTERS or not token.name.isprintable():
+                raise InvalidQuery(
+                    f"a token has a name of 1 to {_NAME_CHARACTERS} printable characters.",
+                    way_out="Give it another name.",
+                )
+            row = (
+                token.id,
+                token.name,
+                token_digest(secret, self._gate.opened.token_key),
+                token.policy,
+                token.role,
+                int(token.writes),
+            )
+
+            def work(connection: apsw.Connection) -> AccessToken:
+                connection.execute(
+                    """
+                    INSERT INTO tokens (id, name, digest, policy, role, writes, scope, created_at, expires_at)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                    (*row, intern(connection, token.scope), to_micros(token.created_at), _micros(token.expires_at)),
+                )
+                return token
+
+            return self._gate.write(reader, "grant", work, subject=token.id)
+
+    def select(self, reader: Reader) -> list[AccessToken]:
+        """All of them, oldest first."""
+        with self._gate.watched(reader, "tokens"):
+            require_owner(reader, "looking at tokens")
+        with self._gate.read(reader, "tokens") as connection:
+            return list(_found(connection.execute(_SELECT + "ORDER BY t.id")))
+
+    def revoke(self, reader: Reader, token_id: str) -> AccessToken:
+        """From now on it opens nothing, in any process. Revoking twice is revoking once."""
+        with self._gate.watched(reader, "revoke"):
+            require_owner(reader, "revoking tokens")
+            now = to_micros(self._gate.env.now())
+
+            def work(connection: apsw.Connection) -> AccessToken:
+                connection.execute("UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (now, token_id))
+                found = next(_found(connection.execute(_SELECT + "WHERE t.id = ?", (token_id,))), None)
+                if found is None:
+                    raise NotFound("there is no token of that id.", way_out="See `engram token list`.")
+                return found
+
+            return self._gate.write(reader, "revoke", work, subject=token_id)
+
+    def holder(self, secret: str) -> AccessToken | None:
+        """The token that this is the secret of; None if there is none, or it holds no more."""
+        if not is_token_shaped(secret):
+            return None
+        with self._gate.readers.use("tokens") as connection:
+            digest = token_digest(secret, self._gate.opened.token_key)
+            found = next(_found(connection.execute(_SELECT + "WHERE t.digest = ?", (digest,))), None)
+        return found if found is not None and found.is_valid(self._gate.env.now()) else None

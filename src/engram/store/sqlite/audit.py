@@ -10,15 +10,23 @@ import re
 from _thread import allocate_lock  # not from `threading`, for which a hook would wait 0.6 ms
 from collections import deque
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import apsw
 
 from engram.crypto.digests import hmac_sha256
 from engram.env import Env, from_micros, to_micros
+from engram.store.validation import bounded
+from engram.types import Role
 from engram.values.frozen import replace
 from engram.values.identity import AuditEntry, Reader, Scope, scope_values
 
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
+
 _AT_ONCE = 500
+
 _ULID = r"[0-9A-HJKMNP-TV-Z]{26}"
 
 
@@ -103,7 +111,7 @@ def forget(connection: apsw.Connection, ids: Sequence[str]) -> None:
         connection.execute(sql, some)
 
 
-def read(connection: apsw.Connection, scope: Scope | None, limit: int) -> list[AuditEntry]:
+def read_audit(connection: apsw.Connection, scope: Scope | None, limit: int) -> list[AuditEntry]:
     """Newest first; of one scope only, unless None asks for all."""
     mine = "" if scope is None else "WHERE project = ? AND squad = ? AND agent = ? AND channel = ? AND user = ?"
     sql = f"""
@@ -115,3 +123,17 @@ def read(connection: apsw.Connection, scope: Scope | None, limit: int) -> list[A
         AuditEntry(from_micros(at), operation, subject, Scope(*place), count, digest, bool(ok))
         for at, operation, subject, *place, count, digest, ok in connection.execute(sql, (*values, limit))
     ]
+
+
+class AuditTrail:
+    """The audit trail."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def select(self, reader: Reader, *, limit: int) -> list[AuditEntry]:
+        """Newest first: one's own entries, or the owner's view of all."""
+        bounded(limit, self._gate.live.now.audit_rows, "the audit trail")
+        self._gate.flush_audit(wait=True)
+        with self._gate.read(reader, "audit") as connection:
+            return read_audit(connection, None if reader.role is Role.OWNER else reader.scope, limit)

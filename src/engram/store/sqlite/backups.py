@@ -27,7 +27,7 @@ from engram.store.folder import (
     touch_private,
     write_private,
 )
-from engram.store.sqlite import memories, migrations
+from engram.store.sqlite import migrations, text_index
 from engram.store.sqlite.connection import DatabaseKey, explain, reading, writing
 from engram.store.sqlite.gate import stop_in_time
 from engram.store.sqlite.locks import VaultLock
@@ -264,7 +264,7 @@ def _save_rows(source: apsw.Connection, target: apsw.Connection, settings: Setti
             figures[table] = saved
         figures["lost"] = _drop_orphans(target)
         figures["memories"] = int(target.execute("SELECT count(*) FROM memories").get)
-        memories.reindex(target)
+        text_index.reindex(target)
         _go_on_counting(source, target)
         Silence(lambda: settings, env).settle(target)
     target.execute("PRAGMA foreign_keys = ON")

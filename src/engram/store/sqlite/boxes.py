@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -16,7 +16,6 @@ from engram.env import from_micros, to_micros
 from engram.guard.visibility import readable, require_owner
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import memories
-from engram.store.sqlite.gate import Path
 from engram.store.sqlite.rows import predicate
 from engram.store.sqlite.working import erased_since
 from engram.store.validation import bounded
@@ -24,10 +23,16 @@ from engram.types import Memory, Reader, Scope
 from engram.values.episodes import Box, SealReason
 from engram.values.frozen import frozen
 
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
+
 Topics = dict[int, tuple[int, tuple[str, ...]]]
 """The trace and the topic of each box of a place, the latest."""
 
+
 _UPTO = "figure:boxed_to"
+
 _RECENT = 300
 """Boxes of a place that a new one is compared with: the latest."""
 
@@ -71,118 +76,6 @@ _ROW = f"""
       JOIN contents AS c ON c.memory = m.key
       LEFT JOIN embeddings AS e ON e.memory = m.key AND e.space = (SELECT key FROM spaces WHERE name = ?)
 """
-
-
-class Boxing(Path):
-    """Mixed into the store."""
-
-    def unboxed(self, reader: Reader, space: str, limit: int) -> tuple[int, list[Row]]:
-        """How far boxes reach, and the next memories after that."""
-        require_owner(reader, "boxing")
-        with self._read(reader, "boxes") as connection:
-            upto = _reach(connection)
-            found: list[Any] = connection.execute(
-                f"{_ROW} WHERE m.key > ? ORDER BY m.key LIMIT ?", (space, upto, limit)
-            ).fetchall()
-        return upto, [_row(*one) for one in found]
-
-    def latest_vectors(self, reader: Reader, space: str, *, upto: int, limit: int) -> list[bytes]:
-        """Vectors of the latest memories up to a key: a sample of what is here."""
-        require_owner(reader, "boxing")
-        with self._read(reader, "boxes") as connection:
-            found: list[Any] = connection.execute(
-                """
-                SELECT vector FROM embeddings
-                 WHERE memory <= ? AND space = (SELECT key FROM spaces WHERE name = ?) ORDER BY memory DESC LIMIT ?
-                """,
-                (upto, space, limit),
-            ).fetchall()
-        return [bytes(vector) for (vector,) in found]
-
-    def growing(self, reader: Reader, streams: Iterable[tuple[int, str]], space: str) -> list[tuple[Box, list[Row]]]:
-        """The boxes of these scopes and sessions that are open, with what is in them."""
-        require_owner(reader, "boxing")
-        found = []
-        with self._read(reader, "boxes") as connection:
-            for scope, session in streams:
-                sql = f"{_BOX} WHERE b.scope = ? AND b.session = ? AND b.sealed = '' ORDER BY b.key DESC LIMIT 1"
-                for box in _boxes(connection, sql, (scope, session)):
-                    inside: list[Any] = connection.execute(
-                        f"{_ROW} JOIN boxed AS x ON x.memory = m.key WHERE x.box = ? ORDER BY m.key", (space, box.key)
-                    ).fetchall()
-                    found.append((box, [_row(*one) for one in inside]))
-        return found
-
-    def topics(self, reader: Reader, scopes: Iterable[int]) -> dict[int, Topics]:
-        """The latest boxes of these scopes, by what they are about."""
-        require_owner(reader, "boxing")
-        with self._read(reader, "boxes") as connection:
-            return {scope: _topics(connection, scope) for scope in scopes}
-
-    def put_boxes(self, reader: Reader, boxes: Sequence[Filled], *, start: int, upto: int, since: int) -> bool:
-        """Keep boxes as they are now; False, and nothing is kept, if somebody else went on from `start` meanwhile, or something
-        was erased, or what is in them updated, after the change `since`: their topics could have words that are gone by now, or
-        kept closely."""
-        with self._watched(reader, "boxes"):
-            require_owner(reader, "boxing")
-
-            def work(connection: apsw.Connection) -> bool:
-                if _reach(connection) != start or _outdated(connection, since, boxes):
-                    return False
-                keys: list[int] = []
-                for box in boxes:
-                    keys.append(_put(connection, box, keys))
-                connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_UPTO, upto))
-                return True
-
-            return self._writer.run(work, "filling boxes")
-
-    def untold(self, reader: Reader, limit: int) -> list[tuple[int, list[tuple[str, str]]]]:
-        """Boxes whose topic was emptied, because something in them was erased, with what is left: texts and their speakers."""
-        require_owner(reader, "boxing")
-        with self._read(reader, "boxes") as connection:
-            keys: list[Any] = connection.execute("SELECT key FROM boxes WHERE topic = '' LIMIT ?", (limit,)).fetchall()
-            sql = f"""
-                SELECT {sealed.INDEXED}, m.speaker FROM boxed AS x
-                  JOIN memories AS m ON m.key = x.memory JOIN contents AS c ON c.memory = m.key
-                 WHERE x.box = ? ORDER BY x.memory
-            """
-            left: list[Any] = [(key, connection.execute(sql, (key,)).fetchall()) for (key,) in keys]
-        return left
-
-    def retell(self, reader: Reader, topics: dict[int, tuple[str, ...]], *, since: int) -> None:
-        """Give boxes a topic; those without any are empty, and go. Not if something was erased, or what is in them updated, after
-        the change `since`."""
-        with self._watched(reader, "boxes"):
-            require_owner(reader, "boxing")
-
-            def work(connection: apsw.Connection) -> None:
-                if _changed(connection, since, "SELECT memory FROM boxed"):
-                    return
-                for key, topic in topics.items():
-                    connection.execute("UPDATE boxes SET topic = ? WHERE key = ?", (" ".join(topic), key))
-                connection.execute("DELETE FROM boxes WHERE key NOT IN (SELECT box FROM boxed)")
-
-            self._writer.run(work, "filling boxes")
-
-    def boxes(self, reader: Reader, *, trace: int | None = None, limit: int = 50) -> list[Box]:
-        """Boxes, the latest first; or those of one trace. A box is seen by whoever sees the place it is of."""
-        bounded(limit, self._limits.page_limit, "a list of boxes")
-        visible, values = predicate(readable(reader), "b.scope", "s")
-        along, more = ("", ()) if trace is None else (" AND b.trace = ?", (trace,))
-        with self._read(reader, "boxes") as connection:
-            sql = f"{_BOX} WHERE {visible}{along} AND b.topic <> '' ORDER BY b.last_at DESC, b.key DESC LIMIT ?"
-            found = _boxes(connection, sql, (*values, *more, limit))
-        self._note(reader, "boxes", count=len(found))
-        return found
-
-    def box(self, reader: Reader, key: int) -> list[Memory]:
-        """What is in a box, in the order it was kept."""
-        with self._read(reader, "boxes") as connection:
-            keys: list[Any] = connection.execute("SELECT memory FROM boxed WHERE box = ? ORDER BY memory", (key,)).fetchall()
-            found = memories.by_keys(connection, readable(reader), [one for (one,) in keys])
-        self._note(reader, "boxes", count=len(found))
-        return found
 
 
 _BOX = """
@@ -258,3 +151,118 @@ def _put(connection: apsw.Connection, box: Filled, before: Sequence[int]) -> int
 
 def _trace(connection: apsw.Connection, key: int) -> int:
     return int(connection.execute("SELECT trace FROM boxes WHERE key = ?", (key,)).get)
+
+
+class Boxes:
+    """Boxes: stretches of talk about one subject."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def pending(self, reader: Reader, space: str, limit: int) -> tuple[int, list[Row]]:
+        """How far boxes reach, and the next memories after that."""
+        require_owner(reader, "boxing")
+        with self._gate.read(reader, "boxes") as connection:
+            upto = _reach(connection)
+            found: list[Any] = connection.execute(
+                f"{_ROW} WHERE m.key > ? ORDER BY m.key LIMIT ?", (space, upto, limit)
+            ).fetchall()
+        return upto, [_row(*one) for one in found]
+
+    def latest_vectors(self, reader: Reader, space: str, *, upto: int, limit: int) -> list[bytes]:
+        """Vectors of the latest memories up to a key: a sample of what is here."""
+        require_owner(reader, "boxing")
+        with self._gate.read(reader, "boxes") as connection:
+            found: list[Any] = connection.execute(
+                """
+                SELECT vector FROM embeddings
+                 WHERE memory <= ? AND space = (SELECT key FROM spaces WHERE name = ?) ORDER BY memory DESC LIMIT ?
+                """,
+                (upto, space, limit),
+            ).fetchall()
+        return [bytes(vector) for (vector,) in found]
+
+    def growing(self, reader: Reader, streams: Iterable[tuple[int, str]], space: str) -> list[tuple[Box, list[Row]]]:
+        """The boxes of these scopes and sessions that are open, with what is in them."""
+        require_owner(reader, "boxing")
+        found = []
+        with self._gate.read(reader, "boxes") as connection:
+            for scope, session in streams:
+                sql = f"{_BOX} WHERE b.scope = ? AND b.session = ? AND b.sealed = '' ORDER BY b.key DESC LIMIT 1"
+                for box in _boxes(connection, sql, (scope, session)):
+                    inside: list[Any] = connection.execute(
+                        f"{_ROW} JOIN boxed AS x ON x.memory = m.key WHERE x.box = ? ORDER BY m.key", (space, box.key)
+                    ).fetchall()
+                    found.append((box, [_row(*one) for one in inside]))
+        return found
+
+    def topics(self, reader: Reader, scopes: Iterable[int]) -> dict[int, Topics]:
+        """The latest boxes of these scopes, by what they are about."""
+        require_owner(reader, "boxing")
+        with self._gate.read(reader, "boxes") as connection:
+            return {scope: _topics(connection, scope) for scope in scopes}
+
+    def put(self, reader: Reader, boxes: Sequence[Filled], *, start: int, upto: int, since: int) -> bool:
+        """Keep boxes as they are now; False, and nothing is kept, if somebody else went on from `start` meanwhile, or something
+        was erased, or what is in them updated, after the change `since`: their topics could have words that are gone by now, or
+        kept closely."""
+        with self._gate.watched(reader, "boxes"):
+            require_owner(reader, "boxing")
+
+            def work(connection: apsw.Connection) -> bool:
+                if _reach(connection) != start or _outdated(connection, since, boxes):
+                    return False
+                keys: list[int] = []
+                for box in boxes:
+                    keys.append(_put(connection, box, keys))
+                connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_UPTO, upto))
+                return True
+
+            return self._gate.writer.run(work, "filling boxes")
+
+    def unlabelled(self, reader: Reader, limit: int) -> list[tuple[int, list[tuple[str, str]]]]:
+        """Boxes whose topic was emptied, because something in them was erased, with what is left: texts and their speakers."""
+        require_owner(reader, "boxing")
+        with self._gate.read(reader, "boxes") as connection:
+            keys: list[Any] = connection.execute("SELECT key FROM boxes WHERE topic = '' LIMIT ?", (limit,)).fetchall()
+            sql = f"""
+                SELECT {sealed.INDEXED}, m.speaker FROM boxed AS x
+                  JOIN memories AS m ON m.key = x.memory JOIN contents AS c ON c.memory = m.key
+                 WHERE x.box = ? ORDER BY x.memory
+            """
+            left: list[Any] = [(key, connection.execute(sql, (key,)).fetchall()) for (key,) in keys]
+        return left
+
+    def relabel(self, reader: Reader, topics: dict[int, tuple[str, ...]], *, since: int) -> None:
+        """Give boxes a topic; those without any are empty, and go. Not if something was erased, or what is in them updated, after
+        the change `since`."""
+        with self._gate.watched(reader, "boxes"):
+            require_owner(reader, "boxing")
+
+            def work(connection: apsw.Connection) -> None:
+                if _changed(connection, since, "SELECT memory FROM boxed"):
+                    return
+                for key, topic in topics.items():
+                    connection.execute("UPDATE boxes SET topic = ? WHERE key = ?", (" ".join(topic), key))
+                connection.execute("DELETE FROM boxes WHERE key NOT IN (SELECT box FROM boxed)")
+
+            self._gate.writer.run(work, "filling boxes")
+
+    def select(self, reader: Reader, *, trace: int | None = None, limit: int = 50) -> list[Box]:
+        """Boxes, the latest first; or those of one trace. A box is seen by whoever sees the place it is of."""
+        bounded(limit, self._gate.limits.page_limit, "a list of boxes")
+        visible, values = predicate(readable(reader), "b.scope", "s")
+        along, more = ("", ()) if trace is None else (" AND b.trace = ?", (trace,))
+        with self._gate.read(reader, "boxes") as connection:
+            sql = f"{_BOX} WHERE {visible}{along} AND b.topic <> '' ORDER BY b.last_at DESC, b.key DESC LIMIT ?"
+            found = _boxes(connection, sql, (*values, *more, limit))
+        self._gate.note(reader, "boxes", count=len(found))
+        return found
+
+    def get(self, reader: Reader, key: int) -> list[Memory]:
+        """What is in a box, in the order it was kept."""
+        with self._gate.read(reader, "boxes") as connection:
+            keys: list[Any] = connection.execute("SELECT memory FROM boxed WHERE box = ? ORDER BY memory", (key,)).fetchall()
+            found = memories.by_keys(connection, readable(reader), [one for (one,) in keys])
+        self._gate.note(reader, "boxes", count=len(found))
+        return found

@@ -5,8 +5,22 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import apsw
+
+from engram.guard.visibility import readable, require_owner
+from engram.store.sqlite.rows import predicate
+from engram.store.validation import bounded
+from engram.types import (
+    ChangeEvent,
+    ChangeEvents,
+    ChangeLogEntry,
+    Reader,
+)
+
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
 
 
 class Accesses:
@@ -30,3 +44,59 @@ def write(connection: apsw.Connection, counts: Mapping[int, int], now: int) -> N
         "UPDATE memories SET accesses = accesses + ?, accessed_at = max(coalesce(accessed_at, 0), ?) WHERE key = ?",
         ((count, now, key) for key, count in counts.items()),
     )
+
+
+class ChangeLog:
+    """The change log: what indexes and subscribers follow."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def latest(self, reader: Reader) -> int:
+        """The number of the last change: a counter that says nothing of what changed, the same for every reader."""
+        with self._gate.readers.use("changes") as connection:
+            return int(connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get)
+
+    def keys_since(self, reader: Reader, after: int, limit: int) -> list[Any]:
+        require_owner(reader, "the change log")
+        with self._gate.readers.use("changes") as connection:
+            sql = "SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?"
+            return connection.execute(sql, (after, limit)).fetchall()
+
+    def visible_scopes(self, reader: Reader) -> set[int] | None:
+        """Keys of the scopes that this reader sees; None for all."""
+        seen = readable(reader)
+        if seen.everything:
+            return None
+        visible, values = predicate(seen, "key")
+        with self._gate.readers.use("scopes") as connection:
+            return {int(row[0]) for row in connection.execute(f"SELECT key FROM scopes WHERE {visible}", values)}
+
+    def since(self, reader: Reader, *, after: int, limit: int) -> list[ChangeLogEntry]:
+        """The change log after a point: keys and verbs only, for whoever may see the whole vault's rhythm."""
+        with self._gate.watched(reader, "changes"):
+            require_owner(reader, "the change log")
+        bounded(limit, self._gate.limits.change_log_rows, "the change log")
+        with self._gate.read(reader, "changes") as connection:
+            found = connection.execute("SELECT seq, memory, what FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
+            return [ChangeLogEntry(seq, key, what) for seq, key, what in found]
+
+    def events(self, reader: Reader, after: int, limit: int) -> ChangeEvents:
+        """What changed after a point among what this reader sees. An erasure is told to nobody: not even an id is left of it.
+
+        Missed is what the log does not hold any more, or a vault that was restored never held.
+        """
+        bounded(limit, self._gate.limits.change_log_rows, "the change log")
+        visible, values = predicate(readable(reader), "m.scope")
+        with self._gate.read(reader, "events") as connection:
+            ends = connection.execute("SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM changes").get
+            oldest, latest = int(ends[0]), int(ends[1])
+            rows = connection.execute(
+                f"""
+                SELECT c.seq, m.id, c.what FROM changes AS c JOIN memories AS m ON m.key = c.memory
+                 WHERE c.seq > ? AND c.seq <= ? AND {visible} ORDER BY c.seq LIMIT ?
+                """,
+                (min(after, latest), latest, *values, limit),
+            )
+            found = tuple(ChangeEvent(seq, memory, what) for seq, memory, what in rows)
+        return ChangeEvents(found, found[-1].seq if len(found) == limit else latest, not oldest <= after + 1 <= latest + 1)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -22,291 +22,30 @@ from engram.guard.visibility import readable, require_writer, writable
 from engram.store.ports import Once
 from engram.store.sqlite import facts, memories, undo
 from engram.store.sqlite import revisions as revising
-from engram.store.sqlite.revisions import Revising
+from engram.store.sqlite.erasure import NothingDone
 from engram.store.sqlite.rows import predicate
-from engram.store.sqlite.scrubbing import NothingDone
 from engram.store.validation import bounded
 from engram.types import Memory, Policy, Reader, Report, scope_values
 from engram.values.dreams import AppliedProposals, Cursor, Pass, PassStatus, Proposal
 
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+    from engram.store.sqlite.reconciliation import Reconciliation
+    from engram.store.sqlite.revisions import Revisions
+
+
 Touched = tuple[list[Memory], Cursor, bool, int, int]
 
+
 _LATEST = "SELECT coalesce(max(seq), 0) FROM changes"
+
 _TOLD = "SELECT id, verb, began_at, ended_at, ending, counts, before, after FROM passes"
+
 _LONGEST_LINE = 64
 
 
-class Dreaming(Revising):
-    """Mixed into the store."""
-
-    def begin_pass(self, reader: Reader, verb: str) -> Pass | None:
-        """Begin a pass, or go on with one whose process ended; None while another one is at it."""
-        with self._watched(reader, verb):
-            require_writer(reader)
-            self._flush_audit(wait=True)  # what was recalled until now counts
-            walker, now = self._walker(reader), self._env.now()
-            holder, new_id = self._env.new_id(), self._env.new_id()
-            lease = timedelta(seconds=self._limits.dream_lease_s)
-            stopped, ahead = to_micros(now - lease), to_micros(now + lease)  # a clock that was wrong must not hold it for years
-
-            def work(connection: apsw.Connection) -> Pass | None:
-                alive = "SELECT 1 FROM passes WHERE ending = 'running' AND beat_at > ? AND beat_at < ?"
-                if connection.execute(alive, (stopped, ahead)).get:
-                    return None
-                mine = "SELECT id FROM passes WHERE ending = 'running' AND walker = ? ORDER BY key DESC LIMIT 1"
-                left = connection.execute(mine, (walker,)).get
-                connection.execute(
-                    "UPDATE passes SET ending = 'done', ended_at = beat_at WHERE ending = 'running' AND id IS NOT ?", (left,)
-                )
-                if left is not None:
-                    sql = "UPDATE passes SET holder = ?, beat_at = ?, verb = ? WHERE id = ?"
-                    connection.execute(sql, (holder, to_micros(now), verb, left))
-                else:
-                    connection.execute(
-                        """
-                        INSERT INTO passes (id, verb, walker, holder, began_at, beat_at, ending, counts, probes)
-                        VALUES (?, ?, ?, ?, ?, ?, 'running', '{}', '')
-                        """,
-                        (new_id, verb, walker, holder, to_micros(now), to_micros(now)),
-                    )
-                return _one(connection, str(left or new_id))
-
-            begun = self._write(reader, verb, work, subject=new_id)
-            if begun is not None:
-                self._holding[begun.id] = holder
-            return begun
-
-    def reach(self, reader: Reader, job: str) -> Cursor:
-        """How far a job has come for this reader."""
-        require_writer(reader)
-        with self._read(reader, "dream") as connection:
-            return _reach(connection, job, self._walker(reader))
-
-    def touched(self, reader: Reader, cursor: Cursor, limit: int) -> Touched:
-        """The memories that a job should look at next, those that were retired among them: themselves, the cursor after them,
-        whether there is more, the latest change, and how many rows were looked at.
-
-        All there are, by key, first; then those that the log of changes names. A log that does not reach back is walked round.
-        """
-        with self._read(reader, "dream") as connection:
-            latest = int(connection.execute(_LATEST).get)
-            oldest = int(connection.execute("SELECT coalesce(min(seq), 0) FROM changes").get)
-            if cursor.change < 0 or (cursor.row < 0 and oldest > cursor.change + 1):
-                cursor = Cursor(0, latest)
-            if cursor.row >= 0:
-                return _walked(connection, reader, cursor, limit, latest)
-            return _followed(connection, reader, cursor, limit, latest)
-
-    def due(self, reader: Reader, job: str, now: datetime, limit: int) -> list[Memory]:
-        """Active memories that a job wanted to look at by now, the longest due first."""
-        visible, values = predicate(writable(reader), "m.scope")
-        with self._read(reader, "dream") as connection:
-            found: list[Any] = connection.execute(
-                f"""
-                SELECT d.memory FROM dues AS d JOIN memories AS m ON m.key = d.memory
-                 WHERE d.job = ? AND d.at <= ? AND m.status = 'active' AND {visible} ORDER BY d.at LIMIT ?
-                """,
-                (job, to_micros(now), *values, limit),
-            ).fetchall()
-            return memories.by_keys(connection, writable(reader), [key for (key,) in found])
-
-    def contested(self, reader: Reader, keys: Sequence[int]) -> set[int]:
-        """Those of these memories that contradict another, or are contradicted by it."""
-        with self._read(reader, "dream") as connection:
-            return {key for key in keys if facts.is_contested(connection, key)}
-
-    def revise(
-        self, reader: Reader, pass_id: str, job: str, revisions: Sequence[Proposal], *, start: Cursor, upto: Cursor, since: int
-    ) -> AppliedProposals | None:
-        """Keep one page of a job: what it changes, what undoes that, and how far the job has come. None, and nothing is kept,
-        if another process went on from `start` meanwhile."""
-        with self._watched(reader, "dream"):
-            require_writer(reader)
-            walker, now = self._walker(reader), self._env.now()
-
-            def work(connection: apsw.Connection) -> AppliedProposals | None:
-                number = self._held(connection, pass_id, now)
-                if _reach(connection, job, walker) != start:
-                    return None
-                applied = self._apply(connection, reader, number, job, revisions, since, now)
-                connection.execute(
-                    "INSERT OR REPLACE INTO jobs (name, walker, row, change) VALUES (?, ?, ?, ?)",
-                    (job, walker, upto.row, upto.change),
-                )
-                _count(connection, number, {f"{job}.{what}": len(ids) for what, ids in applied.ids.items()})
-                return applied
-
-            return self._write(reader, f"dream:{job}", work, subject=pass_id, count=len(revisions))
-
-    def would_revise(self, reader: Reader, job: str, revisions: Sequence[Proposal], *, since: int) -> AppliedProposals:
-        """What a page would do; nothing is kept."""
-        with self._watched(reader, "dream"):
-            require_writer(reader)
-            found: list[AppliedProposals] = []
-
-            def work(connection: apsw.Connection) -> None:
-                found.append(self._apply(connection, reader, None, job, revisions, since, self._env.now()))
-                raise NothingDone({})
-
-            with suppress(NothingDone):
-                self._writer.run(work, "a trial")
-            return found[0]
-
-    def _apply(
-        self,
-        connection: apsw.Connection,
-        reader: Reader,
-        number: int | None,
-        job: str,
-        revisions: Sequence[Proposal],
-        since: int,
-        now: datetime,
-    ) -> AppliedProposals:
-        round = revising.gather(connection, reader, job, revisions, since, now)
-        keys = revising.affected(round, revisions)
-        before = undo.shape(connection, keys)
-        for revision in revisions:
-            self._revise(round, revision)
-        if number is not None:
-            after = undo.shape(connection, keys | set(round.made))
-            undo.put(connection, number, undo.difference(before, after, round.made))
-        return AppliedProposals({what: tuple(ids) for what, ids in round.ids.items()}, round.passed_over)
-
-    def beat(self, reader: Reader, pass_id: str, *, before: float | None = None, probes: Sequence[str] = ()) -> None:
-        """A pass is still at work. `probes`: the memories it is tried by, and the share of them that was found `before`."""
-        with self._watched(reader, "dream"):
-            require_writer(reader)
-            now = self._env.now()
-
-            def work(connection: apsw.Connection) -> None:
-                number = self._held(connection, pass_id, now)
-                if before is not None:
-                    sql = "UPDATE passes SET before = ?, probes = ? WHERE key = ?"
-                    connection.execute(sql, (before, " ".join(probes), number))
-
-            self._writer.run(work, "a heartbeat")
-
-    def tried_by(self, reader: Reader, pass_id: str) -> tuple[str, ...]:
-        """The memories that a pass is tried by."""
-        with self._read(reader, "dream") as connection:
-            found = connection.execute("SELECT probes FROM passes WHERE id = ?", (pass_id,)).get
-        return tuple(str(found or "").split())
-
-    def let_go(self, reader: Reader, pass_id: str) -> None:
-        """A pass stops before its end; whoever comes next may go on with it at once."""
-        with self._watched(reader, "dream"):
-            holder = self._holding.pop(pass_id, "")
-            sql = "UPDATE passes SET beat_at = 0 WHERE id = ? AND holder = ? AND ending = 'running'"
-            self._writer.run(lambda connection: connection.execute(sql, (pass_id, holder)).get, "a pass that stops")
-
-    def end_pass(self, reader: Reader, pass_id: str, *, after: float | None = None) -> Pass:
-        """A pass is over. Of those that changed nothing only the last is kept; what undoes old ones is let go of."""
-        with self._watched(reader, "dream"):
-            require_writer(reader)
-            now = self._env.now()
-            old = to_micros(now - timedelta(days=self._live.now.dream_undo_days))
-
-            def work(connection: apsw.Connection) -> Pass:
-                number = self._held(connection, pass_id, now)
-                sql = "UPDATE passes SET ending = 'done', ended_at = ?, after = ? WHERE key = ?"
-                connection.execute(sql, (to_micros(now), after, number))
-                connection.execute("DELETE FROM passes WHERE key <> ? AND counts = '{}' AND ending = 'done'", (number,))
-                spent = "SELECT key FROM passes WHERE ending = 'done' AND ended_at < ?"
-                connection.execute(f"DELETE FROM undoing WHERE pass IN ({spent})", (old,))
-                return _one(connection, pass_id)
-
-            ended = self._write(reader, "dream", work, subject=pass_id)
-            self._holding.pop(pass_id, None)
-            return ended
-
-    def undo_pass(self, reader: Reader, pass_id: str, *, after: float | None = None, once: Once | None = None) -> Report:
-        """Put back all that a pass changed and that still is what it made of it; what was corrected since does not come back."""
-        with self._watched(reader, "undo", pass_id):
-            require_writer(reader)
-            walker, now = self._walker(reader), self._env.now()
-
-            def work(connection: apsw.Connection) -> Report:
-                sql = "SELECT key, walker, ending, began_at, holder FROM passes WHERE id = ?"
-                found: list[Any] = connection.execute(sql, (pass_id,)).fetchall() if memories.is_text(pass_id) else []
-                if not found or (reader.policy is not Policy.ALL and found[0][1] != walker):
-                    raise NotFound("there is no pass of that id that this identity may undo.", way_out="See `engram dreams`.")
-                number, _, ending, began, holder = found[0]
-                if ending == PassStatus.UNDONE:
-                    raise Conflict("this pass is undone already.", way_out="Nothing more needs to be done.")
-                if ending == PassStatus.RUNNING and holder != self._holding.get(pass_id):
-                    raise Conflict("this pass is not over.", way_out="Undo it when it is; `dream` goes on with it.")
-                back, left = undo.back(connection, writable(reader), number, from_micros(began), now)
-                self._still_unfounded(connection, back, now)
-                sql = "UPDATE passes SET ending = 'undone', ended_at = ?, after = coalesce(?, after) WHERE key = ?"
-                connection.execute(sql, (to_micros(now), after, number))
-                notes = (f"{left} changes stay: what they are about was changed since, or must not come back.",) if left else ()
-                return Report(
-                    operation="undo", ids=tuple(back.values()), counts={"restored": len(back), "left": left}, notes=notes
-                )
-
-            done = self._write(reader, "undo", work, subject=pass_id, once=once)
-            self._holding.pop(pass_id, None)
-            return done
-
-    def passes(self, reader: Reader, *, limit: int) -> list[Pass]:
-        """Passes, the latest first: all for whoever sees all, else the reader's own."""
-        bounded(limit, self._limits.page_limit, "a list of passes")
-        everyones = reader.policy is Policy.ALL
-        with self._read(reader, "passes") as connection:
-            readable(reader)
-            mine = "" if everyones else " WHERE walker = ?"
-            values = () if everyones else (self._walker(reader),)
-            found: list[Any] = connection.execute(f"{_TOLD}{mine} ORDER BY key DESC LIMIT ?", (*values, limit)).fetchall()
-        return [_pass(row) for row in found]
-
-    def left_behind(self, reader: Reader) -> str:
-        """The verb of this reader's own pass that was begun and has not come to its end; empty if there is none."""
-        sql = "SELECT verb FROM passes WHERE ending = 'running' AND walker = ? ORDER BY key DESC LIMIT 1"
-        with self._read(reader, "passes") as connection:
-            return str(connection.execute(sql, (self._walker(reader),)).get or "")
-
-    def heirs(self, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
-        """What stands for each of these memories by now: itself, or what it was merged into or superseded by."""
-        visible, values = predicate(readable(reader), "m.scope")
-        sql = f"""
-            WITH RECURSIVE line (key, far) AS (
-                SELECT key, 0 FROM memories WHERE id = ? UNION
-                SELECT e.source, line.far + 1 FROM line JOIN edges AS e ON e.target = line.key
-                 WHERE e.kind IN ('{undo.MERGED_FROM}', 'supersedes') AND line.far < {_LONGEST_LINE})
-            SELECT m.id FROM line JOIN memories AS m ON m.key = line.key
-             WHERE m.status = 'active' AND {visible} ORDER BY line.far LIMIT 1
-        """
-        with self._read(reader, "dream") as connection:
-            found = {one: connection.execute(sql, (one, *values)).get for one in ids}
-        return {one: str(heir) for one, heir in found.items() if heir is not None}
-
-    def sample(self, reader: Reader, count: int) -> list[Memory]:
-        """Active memories, evenly spread over all that were kept: one look at an index for each."""
-        visible, values = predicate(writable(reader), "scope")
-        sql = f"SELECT key FROM memories WHERE key >= ? AND status = 'active' AND {visible} ORDER BY key LIMIT 1"
-        with self._read(reader, "dream") as connection:
-            last = int(connection.execute("SELECT coalesce(max(key), 0) FROM memories").get)
-            starts = dict.fromkeys(1 + last * place // count for place in range(count))
-            keys = [connection.execute(sql, (start, *values)).get for start in starts]
-            return memories.by_keys(connection, writable(reader), [int(key) for key in dict.fromkeys(keys) if key is not None])
-
-    def _walker(self, reader: Reader) -> str:
-        """Under what name a reader's cursors are kept; whoever sees all has none."""
-        if reader.policy is Policy.ALL:
-            return ""
-        return self._keyed("\0".join(("walker", *scope_values(reader.scope), reader.policy, reader.role))).hex()
-
-    def _held(self, connection: apsw.Connection, pass_id: str, now: datetime) -> int:
-        """The number of a pass that is this process's, its heartbeat moved; a conflict, if another one took it over."""
-        sql = "UPDATE passes SET beat_at = ? WHERE id = ? AND holder = ? AND ending = 'running' RETURNING key"
-        found = connection.execute(sql, (to_micros(now), pass_id, self._holding.get(pass_id, ""))).get
-        if found is None:
-            raise Conflict("another process goes on with this pass.", way_out="Nothing was changed; wait for it to end.")
-        return int(found)
-
-
 def _walked(connection: apsw.Connection, reader: Reader, cursor: Cursor, limit: int, latest: int) -> Touched:
-    found = memories.onward(connection, writable(reader), after=cursor.row, limit=limit)
+    found = memories.export_rows(connection, writable(reader), after=cursor.row, limit=limit)
     more = len(found) == limit
     after = Cursor(found[-1].key, cursor.change) if more else Cursor(-1, cursor.change)
     return found, after, more or cursor.change < latest, latest, len(found)
@@ -349,3 +88,277 @@ def _pass(row: Sequence[Any]) -> Pass:
         before=before,
         after=after,
     )
+
+
+class Dreams:
+    """Background passes: their lease, the pages they read, the changes they apply, and undo."""
+
+    def __init__(self, gate: Gate, reconciliation: Reconciliation, revisions: Revisions) -> None:
+        self._gate = gate
+        self._reconciliation = reconciliation
+        self._revisions = revisions
+
+    def begin(self, reader: Reader, verb: str) -> Pass | None:
+        """Begin a pass, or go on with one whose process ended; None while another one is at it."""
+        with self._gate.watched(reader, verb):
+            require_writer(reader)
+            self._gate.flush_audit(wait=True)  # what was recalled until now counts
+            walker, now = self._walker(reader), self._gate.env.now()
+            holder, new_id = self._gate.env.new_id(), self._gate.env.new_id()
+            lease = timedelta(seconds=self._gate.limits.dream_lease_s)
+            stopped, ahead = to_micros(now - lease), to_micros(now + lease)  # a clock that was wrong must not hold it for years
+
+            def work(connection: apsw.Connection) -> Pass | None:
+                alive = "SELECT 1 FROM passes WHERE ending = 'running' AND beat_at > ? AND beat_at < ?"
+                if connection.execute(alive, (stopped, ahead)).get:
+                    return None
+                mine = "SELECT id FROM passes WHERE ending = 'running' AND walker = ? ORDER BY key DESC LIMIT 1"
+                left = connection.execute(mine, (walker,)).get
+                connection.execute(
+                    "UPDATE passes SET ending = 'done', ended_at = beat_at WHERE ending = 'running' AND id IS NOT ?", (left,)
+                )
+                if left is not None:
+                    sql = "UPDATE passes SET holder = ?, beat_at = ?, verb = ? WHERE id = ?"
+                    connection.execute(sql, (holder, to_micros(now), verb, left))
+                else:
+                    connection.execute(
+                        """
+                        INSERT INTO passes (id, verb, walker, holder, began_at, beat_at, ending, counts, probes)
+                        VALUES (?, ?, ?, ?, ?, ?, 'running', '{}', '')
+                        """,
+                        (new_id, verb, walker, holder, to_micros(now), to_micros(now)),
+                    )
+                return _one(connection, str(left or new_id))
+
+            begun = self._gate.write(reader, verb, work, subject=new_id)
+            if begun is not None:
+                self._gate.held_passes[begun.id] = holder
+            return begun
+
+    def cursor(self, reader: Reader, job: str) -> Cursor:
+        """How far a job has come for this reader."""
+        require_writer(reader)
+        with self._gate.read(reader, "dream") as connection:
+            return _reach(connection, job, self._walker(reader))
+
+    def touched(self, reader: Reader, cursor: Cursor, limit: int) -> Touched:
+        """The memories that a job should look at next, those that were retired among them: themselves, the cursor after them,
+        whether there is more, the latest change, and how many rows were looked at.
+
+        All there are, by key, first; then those that the log of changes names. A log that does not reach back is walked round.
+        """
+        with self._gate.read(reader, "dream") as connection:
+            latest = int(connection.execute(_LATEST).get)
+            oldest = int(connection.execute("SELECT coalesce(min(seq), 0) FROM changes").get)
+            if cursor.change < 0 or (cursor.row < 0 and oldest > cursor.change + 1):
+                cursor = Cursor(0, latest)
+            if cursor.row >= 0:
+                return _walked(connection, reader, cursor, limit, latest)
+            return _followed(connection, reader, cursor, limit, latest)
+
+    def due(self, reader: Reader, job: str, now: datetime, limit: int) -> list[Memory]:
+        """Active memories that a job wanted to look at by now, the longest due first."""
+        visible, values = predicate(writable(reader), "m.scope")
+        with self._gate.read(reader, "dream") as connection:
+            found: list[Any] = connection.execute(
+                f"""
+                SELECT d.memory FROM dues AS d JOIN memories AS m ON m.key = d.memory
+                 WHERE d.job = ? AND d.at <= ? AND m.status = 'active' AND {visible} ORDER BY d.at LIMIT ?
+                """,
+                (job, to_micros(now), *values, limit),
+            ).fetchall()
+            return memories.by_keys(connection, writable(reader), [key for (key,) in found])
+
+    def contested(self, reader: Reader, keys: Sequence[int]) -> set[int]:
+        """Those of these memories that contradict another, or are contradicted by it."""
+        with self._gate.read(reader, "dream") as connection:
+            return {key for key in keys if facts.is_contested(connection, key)}
+
+    def apply(
+        self, reader: Reader, pass_id: str, job: str, revisions: Sequence[Proposal], *, start: Cursor, upto: Cursor, since: int
+    ) -> AppliedProposals | None:
+        """Keep one page of a job: what it changes, what undoes that, and how far the job has come. None, and nothing is kept,
+        if another process went on from `start` meanwhile."""
+        with self._gate.watched(reader, "dream"):
+            require_writer(reader)
+            walker, now = self._walker(reader), self._gate.env.now()
+
+            def work(connection: apsw.Connection) -> AppliedProposals | None:
+                number = self._held(connection, pass_id, now)
+                if _reach(connection, job, walker) != start:
+                    return None
+                applied = self._apply(connection, reader, number, job, revisions, since, now)
+                connection.execute(
+                    "INSERT OR REPLACE INTO jobs (name, walker, row, change) VALUES (?, ?, ?, ?)",
+                    (job, walker, upto.row, upto.change),
+                )
+                _count(connection, number, {f"{job}.{what}": len(ids) for what, ids in applied.ids.items()})
+                return applied
+
+            return self._gate.write(reader, f"dream:{job}", work, subject=pass_id, count=len(revisions))
+
+    def preview(self, reader: Reader, job: str, revisions: Sequence[Proposal], *, since: int) -> AppliedProposals:
+        """What a page would do; nothing is kept."""
+        with self._gate.watched(reader, "dream"):
+            require_writer(reader)
+            found: list[AppliedProposals] = []
+
+            def work(connection: apsw.Connection) -> None:
+                found.append(self._apply(connection, reader, None, job, revisions, since, self._gate.env.now()))
+                raise NothingDone({})
+
+            with suppress(NothingDone):
+                self._gate.writer.run(work, "a trial")
+            return found[0]
+
+    def _apply(
+        self,
+        connection: apsw.Connection,
+        reader: Reader,
+        number: int | None,
+        job: str,
+        revisions: Sequence[Proposal],
+        since: int,
+        now: datetime,
+    ) -> AppliedProposals:
+        round = revising.gather(connection, reader, job, revisions, since, now)
+        keys = revising.affected(round, revisions)
+        before = undo.shape(connection, keys)
+        for revision in revisions:
+            self._revisions.apply(round, revision)
+        if number is not None:
+            after = undo.shape(connection, keys | set(round.made))
+            undo.put(connection, number, undo.difference(before, after, round.made))
+        return AppliedProposals({what: tuple(ids) for what, ids in round.ids.items()}, round.passed_over)
+
+    def heartbeat(self, reader: Reader, pass_id: str, *, before: float | None = None, probes: Sequence[str] = ()) -> None:
+        """A pass is still at work. `probes`: the memories it is tried by, and the share of them that was found `before`."""
+        with self._gate.watched(reader, "dream"):
+            require_writer(reader)
+            now = self._gate.env.now()
+
+            def work(connection: apsw.Connection) -> None:
+                number = self._held(connection, pass_id, now)
+                if before is not None:
+                    sql = "UPDATE passes SET before = ?, probes = ? WHERE key = ?"
+                    connection.execute(sql, (before, " ".join(probes), number))
+
+            self._gate.writer.run(work, "a heartbeat")
+
+    def probes(self, reader: Reader, pass_id: str) -> tuple[str, ...]:
+        """The memories that a pass is tried by."""
+        with self._gate.read(reader, "dream") as connection:
+            found = connection.execute("SELECT probes FROM passes WHERE id = ?", (pass_id,)).get
+        return tuple(str(found or "").split())
+
+    def release(self, reader: Reader, pass_id: str) -> None:
+        """A pass stops before its end; whoever comes next may go on with it at once."""
+        with self._gate.watched(reader, "dream"):
+            holder = self._gate.held_passes.pop(pass_id, "")
+            sql = "UPDATE passes SET beat_at = 0 WHERE id = ? AND holder = ? AND ending = 'running'"
+            self._gate.writer.run(lambda connection: connection.execute(sql, (pass_id, holder)).get, "a pass that stops")
+
+    def end(self, reader: Reader, pass_id: str, *, after: float | None = None) -> Pass:
+        """A pass is over. Of those that changed nothing only the last is kept; what undoes old ones is let go of."""
+        with self._gate.watched(reader, "dream"):
+            require_writer(reader)
+            now = self._gate.env.now()
+            old = to_micros(now - timedelta(days=self._gate.live.now.dream_undo_days))
+
+            def work(connection: apsw.Connection) -> Pass:
+                number = self._held(connection, pass_id, now)
+                sql = "UPDATE passes SET ending = 'done', ended_at = ?, after = ? WHERE key = ?"
+                connection.execute(sql, (to_micros(now), after, number))
+                connection.execute("DELETE FROM passes WHERE key <> ? AND counts = '{}' AND ending = 'done'", (number,))
+                spent = "SELECT key FROM passes WHERE ending = 'done' AND ended_at < ?"
+                connection.execute(f"DELETE FROM undoing WHERE pass IN ({spent})", (old,))
+                return _one(connection, pass_id)
+
+            ended = self._gate.write(reader, "dream", work, subject=pass_id)
+            self._gate.held_passes.pop(pass_id, None)
+            return ended
+
+    def undo(self, reader: Reader, pass_id: str, *, after: float | None = None, once: Once | None = None) -> Report:
+        """Put back all that a pass changed and that still is what it made of it; what was corrected since does not come back."""
+        with self._gate.watched(reader, "undo", pass_id):
+            require_writer(reader)
+            walker, now = self._walker(reader), self._gate.env.now()
+
+            def work(connection: apsw.Connection) -> Report:
+                sql = "SELECT key, walker, ending, began_at, holder FROM passes WHERE id = ?"
+                found: list[Any] = connection.execute(sql, (pass_id,)).fetchall() if memories.is_text(pass_id) else []
+                if not found or (reader.policy is not Policy.ALL and found[0][1] != walker):
+                    raise NotFound("there is no pass of that id that this identity may undo.", way_out="See `engram dreams`.")
+                number, _, ending, began, holder = found[0]
+                if ending == PassStatus.UNDONE:
+                    raise Conflict("this pass is undone already.", way_out="Nothing more needs to be done.")
+                if ending == PassStatus.RUNNING and holder != self._gate.held_passes.get(pass_id):
+                    raise Conflict("this pass is not over.", way_out="Undo it when it is; `dream` goes on with it.")
+                back, left = undo.back(connection, writable(reader), number, from_micros(began), now)
+                self._reconciliation.still_unfounded(connection, back, now)
+                sql = "UPDATE passes SET ending = 'undone', ended_at = ?, after = coalesce(?, after) WHERE key = ?"
+                connection.execute(sql, (to_micros(now), after, number))
+                notes = (f"{left} changes stay: what they are about was changed since, or must not come back.",) if left else ()
+                return Report(
+                    operation="undo", ids=tuple(back.values()), counts={"restored": len(back), "left": left}, notes=notes
+                )
+
+            done = self._gate.write(reader, "undo", work, subject=pass_id, once=once)
+            self._gate.held_passes.pop(pass_id, None)
+            return done
+
+    def select(self, reader: Reader, *, limit: int) -> list[Pass]:
+        """Passes, the latest first: all for whoever sees all, else the reader's own."""
+        bounded(limit, self._gate.limits.page_limit, "a list of passes")
+        everyones = reader.policy is Policy.ALL
+        with self._gate.read(reader, "passes") as connection:
+            readable(reader)
+            mine = "" if everyones else " WHERE walker = ?"
+            values = () if everyones else (self._walker(reader),)
+            found: list[Any] = connection.execute(f"{_TOLD}{mine} ORDER BY key DESC LIMIT ?", (*values, limit)).fetchall()
+        return [_pass(row) for row in found]
+
+    def unfinished(self, reader: Reader) -> str:
+        """The verb of this reader's own pass that was begun and has not come to its end; empty if there is none."""
+        sql = "SELECT verb FROM passes WHERE ending = 'running' AND walker = ? ORDER BY key DESC LIMIT 1"
+        with self._gate.read(reader, "passes") as connection:
+            return str(connection.execute(sql, (self._walker(reader),)).get or "")
+
+    def successors(self, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
+        """What stands for each of these memories by now: itself, or what it was merged into or superseded by."""
+        visible, values = predicate(readable(reader), "m.scope")
+        sql = f"""
+            WITH RECURSIVE line (key, far) AS (
+                SELECT key, 0 FROM memories WHERE id = ? UNION
+                SELECT e.source, line.far + 1 FROM line JOIN edges AS e ON e.target = line.key
+                 WHERE e.kind IN ('{undo.MERGED_FROM}', 'supersedes') AND line.far < {_LONGEST_LINE})
+            SELECT m.id FROM line JOIN memories AS m ON m.key = line.key
+             WHERE m.status = 'active' AND {visible} ORDER BY line.far LIMIT 1
+        """
+        with self._gate.read(reader, "dream") as connection:
+            found = {one: connection.execute(sql, (one, *values)).get for one in ids}
+        return {one: str(heir) for one, heir in found.items() if heir is not None}
+
+    def sample(self, reader: Reader, count: int) -> list[Memory]:
+        """Active memories, evenly spread over all that were kept: one look at an index for each."""
+        visible, values = predicate(writable(reader), "scope")
+        sql = f"SELECT key FROM memories WHERE key >= ? AND status = 'active' AND {visible} ORDER BY key LIMIT 1"
+        with self._gate.read(reader, "dream") as connection:
+            last = int(connection.execute("SELECT coalesce(max(key), 0) FROM memories").get)
+            starts = dict.fromkeys(1 + last * place // count for place in range(count))
+            keys = [connection.execute(sql, (start, *values)).get for start in starts]
+            return memories.by_keys(connection, writable(reader), [int(key) for key in dict.fromkeys(keys) if key is not None])
+
+    def _walker(self, reader: Reader) -> str:
+        """Under what name a reader's cursors are kept; whoever sees all has none."""
+        if reader.policy is Policy.ALL:
+            return ""
+        return self._gate.keyed_digest("\0".join(("walker", *scope_values(reader.scope), reader.policy, reader.role))).hex()
+
+    def _held(self, connection: apsw.Connection, pass_id: str, now: datetime) -> int:
+        """The number of a pass that is this process's, its heartbeat moved; a conflict, if another one took it over."""
+        sql = "UPDATE passes SET beat_at = ? WHERE id = ? AND holder = ? AND ending = 'running' RETURNING key"
+        found = connection.execute(sql, (to_micros(now), pass_id, self._gate.held_passes.get(pass_id, ""))).get
+        if found is None:
+            raise Conflict("another process goes on with this pass.", way_out="Nothing was changed; wait for it to end.")
+        return int(found)

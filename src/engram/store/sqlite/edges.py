@@ -4,20 +4,125 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
-from engram.guard.visibility import Visibility
-from engram.rules.edges import ACYCLIC, DERIVED, EdgeWeights, reinforced
-from engram.store.sqlite import memories, sensitivity
+from engram.guard.visibility import Visibility, readable, writable
+from engram.rules.edges import ACYCLIC, DERIVED, LASTING, EdgeWeights, reinforced
+from engram.store.ports import Filter, Once
+from engram.store.sqlite import memories, rows, sensitivity
 from engram.store.sqlite.rows import micros, predicate
-from engram.types import Edge
+from engram.store.validation import (
+    check_edges,
+)
+from engram.text.english.entities import folded
+from engram.types import (
+    Edge,
+    Reader,
+)
+
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
+
+_MONTH = 30 * 86_400_000_000
+
+_DAY = 86_400_000_000
+
+
+class Step(NamedTuple):
+    """From one memory to the next, by keys; `sure` is how much of what there is goes over, `by` the kind of link, or the name
+    that both have (`named`)."""
+
+    here: int
+    there: int
+    by: str
+    sure: float
+    named: bool = False
+
+
+def _linked(
+    connection: apsw.Connection, seen: Visibility, keys: Sequence[int], now: datetime, weights: EdgeWeights, most: int
+) -> list[Step]:
+    at_here, values = predicate(seen, "a.scope")
+    at_there, _ = predicate(seen, "b.scope")
+    marks, lasting = ", ".join("?" * len(keys)), ", ".join(f"'{kind}'" for kind in sorted(LASTING))
+    # As `links.sure_at` says it: an association fades evenly after a grace period, down to half the floor.
+    seen_last = "coalesce(e.reinforced_at, e.created_at)"
+    faded = f"e.confidence - max((?1 - {seen_last} - ?2) * 1.0 / {_MONTH}, 0.0) * ?3"
+    sure = f"CASE WHEN e.kind IN ({lasting}) THEN e.confidence ELSE max({faded}, min(e.confidence, ?4 / 2)) END"
+    arms = " UNION ALL ".join(
+        f"""
+        SELECT e.{here} AS here, e.{there} AS there, e.kind AS kind, {sure} AS sure, min(max(e.weight, 0.0), 1.0) AS weight
+          FROM edges AS e
+          JOIN memories AS a INDEXED BY memories_for_search ON a.key = e.{here}
+          JOIN memories AS b INDEXED BY memories_for_search ON b.key = e.{there}
+         WHERE e.{here} IN ({marks}) AND b.status = 'active' AND {at_here} AND {at_there}
+        """
+        for here, there in (("source", "target"), ("target", "source"))
+    )
+    sql = (
+        f"SELECT here, there, kind, sure * weight FROM ({arms}) WHERE sure >= ?4 ORDER BY sure * weight DESC, there DESC LIMIT ?"
+    )
+    fading = (to_micros(now), int(weights.edge_grace_days * _DAY), weights.edge_fade, weights.edge_floor)
+    once: tuple[int | str, ...] = (*keys, *values, *values)
+    found: list[Any] = connection.execute(sql, (*fading, *once, *once, most)).fetchall()
+    return [Step(*row) for row in found]
+
+
+def _named_alike(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], fan: int, most: int) -> list[Step]:
+    at_here, values = predicate(seen, "a.scope")
+    at_there, _ = predicate(seen, "b.scope")
+    # Counted only as far as it matters: a name that everything bears is not counted through.
+    sql = f"""
+        WITH named AS MATERIALIZED (
+            SELECT n.memory AS here, n.entity AS entity,
+                   (SELECT count(*) FROM (SELECT 1 FROM mentions AS x WHERE x.entity = n.entity LIMIT ?)) AS fan
+              FROM mentions AS n JOIN memories AS a INDEXED BY memories_for_search ON a.key = n.memory
+             WHERE n.memory IN ({", ".join("?" * len(keys))}) AND {at_here}
+        )
+        SELECT named.here, o.memory, e.name, named.fan
+          FROM named
+          CROSS JOIN entities AS e ON e.key = named.entity
+          CROSS JOIN mentions AS o ON o.entity = named.entity
+          CROSS JOIN memories AS b INDEXED BY memories_for_search ON b.key = o.memory
+         WHERE named.fan <= ? AND o.memory <> named.here AND b.status = 'active' AND {at_there}
+         ORDER BY named.fan, o.memory DESC LIMIT ?
+    """
+    found: list[Any] = connection.execute(sql, (fan + 1, *keys, *values, fan, *values, most)).fetchall()
+    return [Step(here, there, name, 1.0 / fan.bit_length(), True) for here, there, name, fan in found]
+
+
+def _naming(connection: apsw.Connection, seen: Visibility, names: Sequence[str], most: int) -> list[Step]:
+    at_name, values = predicate(seen, "a.scope")
+    at_there, _ = predicate(seen, "m.scope")
+    found: list[Any] = connection.execute(
+        f"""
+        SELECT a.name, m.key FROM aliases AS a
+          CROSS JOIN mentions AS n ON n.entity = a.entity
+          CROSS JOIN memories AS m INDEXED BY memories_for_search ON m.key = n.memory
+         WHERE a.name IN ({", ".join("?" * len(names))}) AND {at_name} AND m.status = 'active' AND {at_there}
+         ORDER BY n.entity, n.memory DESC LIMIT ?
+        """,
+        (*names, *values, *values, most),
+    ).fetchall()
+    return [Step(names.index(name), key, name, 1.0, True) for name, key in found]
+
+
+def _passing(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], where: Filter) -> set[int]:
+    visible, values = predicate(seen, "m.scope")
+    extra, more = rows.conditions(where)
+    sql = f"SELECT m.key FROM memories AS m WHERE m.key IN ({', '.join('?' * len(keys))}) AND {visible}{extra}"
+    found: list[Any] = connection.execute(sql, (*keys, *values, *more)).fetchall()
+    return {row[0] for row in found}
+
 
 _AT_ONCE = 500
 """Ids in one statement: well under SQLite's limit on parameters."""
+
 
 _CIRCLE = f"""
     WITH RECURSIVE further (key) AS (
@@ -117,3 +222,74 @@ def _edge(
 ) -> Edge:
     again = None if reinforced_at is None else from_micros(reinforced_at)
     return Edge(source, target, kind, weight, confidence, from_micros(created_at), again)
+
+
+class Edges:
+    """Edges between memories, and the neighbours of a memory."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def of(self, reader: Reader, ids: Sequence[str]) -> list[Edge]:
+        with self._gate.read(reader, "edges") as connection:
+            found = at(connection, readable(reader), ids) if ids else []
+        self._gate.note(reader, "edges", count=len(found))
+        return found
+
+    def among(self, reader: Reader, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:
+        """Links of these kinds into or out of these memories, by keys: (source, target, kind); both ends active."""
+        with self._gate.read(reader, "links") as connection:
+            return among(connection, readable(reader), keys, kinds) if keys else []
+
+    def put(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None, once: Once | None = None) -> int:
+        with self._gate.watched(reader, "relate"):
+            check_edges(edges, self._gate.live.now)
+            return self._gate.write(
+                reader,
+                "relate",
+                lambda connection: put(
+                    connection, writable(reader), edges, self._gate.env.now(), self._gate.live.tuned(EdgeWeights)
+                ),
+                count=len(edges),
+                timeout=timeout,
+                once=once,
+            )
+
+    def linked(self, reader: Reader, keys: Sequence[int], now: datetime, *, most: int) -> list[Step]:
+        """Links from these memories to active ones, either way round, the surest first; what is hardly sure is not followed."""
+        with self._gate.read(reader, "links") as connection:
+            return _linked(connection, readable(reader), keys, now, self._gate.live.tuned(EdgeWeights), most) if keys else []
+
+    def sharing_entities(self, reader: Reader, keys: Sequence[int], *, fan: int, most: int) -> list[Step]:
+        """From these memories to active ones that name the same; what more than `fan` memories name leads nowhere."""
+        with self._gate.read(reader, "links") as connection:
+            return _named_alike(connection, readable(reader), keys, fan, most) if keys else []
+
+    def naming(self, reader: Reader, names: Sequence[str], *, most: int) -> list[Step]:
+        """Active memories that name one of these, by whatever name, the latest of each; `here` is the place among `names`."""
+        with self._gate.read(reader, "links") as connection:
+            return _naming(connection, readable(reader), [folded(name) for name in names], most) if names else []
+
+    def passing(self, reader: Reader, keys: Sequence[int], where: Filter) -> set[int]:
+        """Those of these memories that are visible and pass a filter."""
+        with self._gate.read(reader, "keys") as connection:
+            return _passing(connection, readable(reader), keys, where) if keys else set()
+
+
+def among(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Links of these kinds into or out of these memories, both ends visible and active: (source, target, kind)."""
+    at_source, values = predicate(seen, "a.scope")
+    at_target, _ = predicate(seen, "b.scope")
+    keys_, kinds_ = ", ".join("?" * len(keys)), ", ".join("?" * len(kinds))
+    arms = " UNION ".join(
+        f"""
+        SELECT e.source, e.target, e.kind
+          FROM edges AS e JOIN memories AS a ON a.key = e.source JOIN memories AS b ON b.key = e.target
+         WHERE e.{side} IN ({keys_}) AND e.kind IN ({kinds_})
+           AND a.status = 'active' AND b.status = 'active' AND {at_source} AND {at_target}
+        """
+        for side in ("source", "target")
+    )
+    once: tuple[int | str, ...] = (*keys, *kinds, *values, *values)
+    found: list[Any] = connection.execute(arms, once + once).fetchall()
+    return found

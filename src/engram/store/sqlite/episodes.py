@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
-from engram.guard.visibility import Visibility
+from engram.guard.visibility import Visibility, readable, require_writable, writable
+from engram.rules.edges import EdgeWeights
+from engram.store.ports import Once
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import memories, rows
+from engram.store.sqlite import edges, memories, rows, turns, vectors
 from engram.store.sqlite.rows import predicate
-from engram.types import Memory
+from engram.store.validation import bounded, check_event, check_memory, check_participants, check_period, dated
+from engram.types import Draft, Edge, Memory, Policy, Reader, Space
 from engram.values.episodes import Episode, EpisodeEvent, EpisodeOutcome, Participant
+from engram.values.frozen import replace
+
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
 
 _AT_ONCE = 500
 
@@ -140,7 +148,9 @@ _EPISODE = (
     f"e.memory, {sealed.told('episodes', 'goal', 'e')}, e.outcome, {sealed.told('episodes', 'result', 'e')}, e.valence, "
     "e.started_at, e.ended_at"
 )
+
 _EVENT = f"v.memory, v.at, {', '.join(sealed.told('events', one, 'v') for one in ('type', 'text', 'actor'))}, v.ok"
+
 _PARTICIPANT = f"p.memory, {sealed.told('participants', 'name', 'p')}, {sealed.told('participants', 'role', 'p')}"
 
 
@@ -198,3 +208,106 @@ def _merged_into(connection: apsw.Connection, key: int) -> list[str]:
         (key,),
     ).fetchall()
     return [row[0] for row in found]
+
+
+FOLLOWS, CAUSED_BY, LEARNED_FROM = "follows", "caused_by", "learned_from"
+
+
+class Episodes:
+    """Episodes: tasks with their steps and outcome."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def begin(
+        self,
+        reader: Reader,
+        draft: Draft,
+        goal: str,
+        *,
+        participants: Sequence[Participant] = (),
+        caused_by: Sequence[str] = (),
+        space: Space | None = None,
+        once: Once | None = None,
+    ) -> Episode:
+        """Keep an episode that begins now. It follows the last one of its session, and is caused by those that are named."""
+        with self._gate.watched(reader, "episode"):
+            check_memory(draft.memory, self._gate.live.now)
+            check_participants(participants, self._gate.live.now)
+            require_writable(reader, draft.memory.scope)
+            now = self._gate.env.now()
+            born = replace(self._gate.new_memory(draft.memory, draft.memory.scope, now), happened_at=now)
+            here = readable(replace(reader, scope=born.scope, policy=Policy.OWN))
+
+            def work(connection: apsw.Connection) -> Episode:
+                before = last_ended(connection, here, born.session) if born.session else None
+                memory = turns.keep_draft(connection, replace(draft, memory=born), space)
+                begun = insert(connection, memory, goal, now, participants)
+                links = [Edge(memory.id, cause, CAUSED_BY) for cause in dict.fromkeys(caused_by)]
+                links += [Edge(memory.id, before, FOLLOWS)] if before is not None else []
+                edges.put(connection, writable(reader), links, now, self._gate.live.tuned(EdgeWeights))
+                return begun
+
+            entry = self._gate.audit.entry(reader, "episode", subject=born.id, count=1, digest=self._gate.audit.digest(born.text))
+            return self._gate.write(reader, "episode", work, entries=[entry], once=once)
+
+    def append(self, reader: Reader, episode_id: str, event: EpisodeEvent, *, once: Once | None = None) -> None:
+        """One more event of an episode that is going on."""
+        with self._gate.watched(reader, "event", episode_id):
+            check_event(event, self._gate.live.now)
+
+            def work(connection: apsw.Connection) -> None:
+                append(connection, memories.required(connection, writable(reader), episode_id), event)
+
+            self._gate.write(reader, "event", work, subject=episode_id, once=once)
+
+    def end(
+        self,
+        reader: Reader,
+        draft: Draft,
+        outcome: EpisodeOutcome,
+        result: str,
+        valence: float,
+        *,
+        space: Space | None = None,
+        once: Once | None = None,
+    ) -> Episode:
+        """How an episode came out, with what it is told as from now on (`draft`, of the episode's own memory)."""
+        with self._gate.watched(reader, "episode", draft.memory.id):
+            check_memory(draft.memory, self._gate.live.now)
+            now = self._gate.env.now()
+
+            def work(connection: apsw.Connection) -> Episode:
+                old = memories.required(connection, writable(reader), draft.memory.id)
+                require_ongoing(connection, old)
+                new = dated(draft.memory, version=old.version + 1, updated_at=now, status=old.status, key=old.key)
+                memories.rewrite(connection, old, new)
+                vectors.put_vector(connection, reader, new, draft.vector, space)
+                finish(connection, new, outcome, result, valence, now)
+                return of(connection, [new])[0]
+
+            return self._gate.write(reader, "episode", work, subject=draft.memory.id, once=once)
+
+    def select(
+        self,
+        reader: Reader,
+        *,
+        ids: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        outcomes: Sequence[EpisodeOutcome] = (),
+        limit: int = 50,
+    ) -> list[Episode]:
+        """Recorded episodes, the latest first; or those of `ids`, in that order."""
+        bounded(limit, self._gate.limits.page_limit, "a list of episodes")
+        check_period(since, until)
+        with self._gate.read(reader, "episodes") as connection:
+            seen = readable(reader)
+            if ids is not None:
+                found = memories.by_ids(connection, seen, ids)[:limit]
+            else:
+                keys = episode_keys(connection, seen, since=since, until=until, outcomes=outcomes, limit=limit)
+                found = memories.by_keys(connection, seen, keys)
+            made = of(connection, found)
+        self._gate.note(reader, "episodes", count=len(made))
+        return made

@@ -8,25 +8,53 @@ vaults are searched column by column alone, after every page was written anew.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from engram.errors import InvalidQuery
+from engram.guard.visibility import Visibility, require_owner, writable
+from engram.log import Log
+from engram.store.folder import clear_snapshots
+from engram.store.ports import Once
+from engram.store.sqlite import audit, episodes, gaps, memories, turns, working
 from engram.store.sqlite import connection as sealed
-from engram.types import Memory, Sensitivity
+from engram.store.sqlite import receipts as quotas
+from engram.store.sqlite import vectors as vectors
+from engram.types import (
+    SCOPE_DIMENSIONS,
+    AuditEntry,
+    Memory,
+    Reader,
+    Report,
+    Role,
+    Sensitivity,
+)
 from engram.values.frozen import field, frozen, mutable
 
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
+
 _WORD = re.compile(r"(?<![^\W_])[^\W_]{5,40}(?![^\W_])")
+
 _WORDS = 12
 """Words that are looked for, the longest. One that stands anywhere is enough, and each costs a pass over the pages."""
+
 _CANDIDATES = 4000
+
 _MARK = 24
 """Bytes of a vector or a sealed text that are looked for: no chance makes them, and they seldom lie across two pages."""
+
 _SCALE = 4
+
 _IMAGE_BYTES = 128 * 2**20
+
 _SCANNED_AT_ONCE = 2000
+
 _PLACES = frozenset(
     {
         *("scopes", "changes", "padding", "meta", "schema_version", "spaces", "spendings", "probes"),
@@ -183,3 +211,204 @@ def gone(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
     """How many rows went or were emptied, by table."""
     counts = {table: count - after.get(table, 0) for table, count in before.items()}
     return {table: count for table, count in sorted(counts.items()) if count > 0}
+
+
+_NOBODY = "purged:"
+
+_PURGED_AT_ONCE = 500
+
+
+def _remove(connection: apsw.Connection, owned: Visibility, dimension: str, name: str, nobody: str, held: Held) -> None:
+    places = _places(connection, dimension, name)
+    keys = [int(row[0]) for row in connection.execute(f"SELECT key FROM memories WHERE scope IN ({_marks(places)})", places)]
+    for start in range(0, len(keys), _PURGED_AT_ONCE):
+        doomed = memories.by_keys(connection, owned, keys[start : start + _PURGED_AT_ONCE])
+        doomed += episodes.learned_from(connection, owned, doomed)  # elsewhere too: it has their words
+        for memory in doomed:
+            note(connection, held, memory)
+            memories.wipe_out(connection, memory)
+        audit.forget(connection, [memory.id for memory in doomed])
+    for table in _having(connection, "scope"):
+        if table != "memories":
+            connection.execute(f"DELETE FROM {table} WHERE scope IN ({_marks(places)})", places)
+    for table in _having(connection, dimension):
+        connection.execute(f"DELETE FROM {table} WHERE {dimension} = ?", (name,))
+    connection.execute(f"UPDATE scopes SET {dimension} = ? WHERE key IN ({_marks(places)})", (nobody, *places))
+
+
+def _places(connection: apsw.Connection, dimension: str, name: str) -> tuple[int, ...]:
+    return tuple(int(row[0]) for row in connection.execute(f"SELECT key FROM scopes WHERE {dimension} = ?", (name,)))
+
+
+def _having(connection: apsw.Connection, column: str) -> list[str]:
+    """Tables that have a column of this name; the table of scopes itself is another matter."""
+    found = connection.execute(
+        """
+        SELECT m.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c
+         WHERE m.type = 'table' AND c.name = ? AND m.name <> 'scopes' ORDER BY m.name
+        """,
+        (column,),
+    )
+    return [str(row[0]) for row in found]
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+log = Log("engram.store")
+
+
+_SNAPSHOT_LEFT = "a file in index/ could not be removed and may hold vectors of what was erased (encrypted): delete it."
+
+_ANYBODYS = frozenset({"working_snapshots", "receipts", "questions"})
+
+_STILL_REWRITING = "time ran out while the pages were rewritten: the memories are gone, and the rewriting goes on."
+
+
+class NothingDone(Exception):
+    """Undoes a trial run: carries what would have been counted."""
+
+    def __init__(self, counts: dict[str, int]) -> None:
+        super().__init__()
+        self.counts = counts
+
+
+Counted = tuple[dict[str, int], Sought]
+
+
+class Erasure:
+    """Removal for good, with proof that nothing is left."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def erase(
+        self,
+        reader: Reader,
+        ids: Sequence[str],
+        *,
+        since: datetime | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+        once: Once | None = None,
+    ) -> Report:
+        """Remove memories so that no word of them is left in the database, its log or any backup made later.
+
+        The report counts what went, table by table; with `dry_run` it only tells what would.
+        """
+        with self._gate.watched(reader, "erase"):
+            gone: list[Memory] = []
+            entries: list[AuditEntry] = []
+
+            def remove(connection: apsw.Connection, held: Held) -> None:
+                doomed = [
+                    memories.unchanged(memories.required(connection, writable(reader), one), since) for one in dict.fromkeys(ids)
+                ]
+                gone[:] = [*doomed, *episodes.learned_from(connection, writable(reader), doomed)]
+                entries[:] = [self._gate.audit.entry(reader, "erase", subject=memory.id, count=1) for memory in gone]
+                for memory in gone:
+                    note(connection, held, memory)
+                for memory in gone:
+                    turns.forget_sources(connection, memory.key)
+                    memories.wipe_out(connection, memory)
+                audit.forget(connection, [memory.id for memory in gone])
+                gaps.forget(connection, [memory.text for memory in gone])
+
+            work = self._counting(reader, remove, dry_run=dry_run)
+            if not dry_run:
+                self._gate.questions.take_waiting()  # what was asked since the last batch may tell of it
+            if once is not None:
+                answer = once.answer
+                once.answer = lambda _: answer(gone)
+            entries.append(self._gate.audit.entry(reader, "erase", count=len(ids)))
+            try:
+                counts, wanted = self._gate.write(reader, "erase", work, entries=entries, timeout=timeout, once=once)
+            except NothingDone as trial:
+                named = tuple(memory.id for memory in gone)
+                self._gate.note(reader, "erase:trial", count=len(named))
+                return Report(operation="erase", ids=named, counts=trial.counts, notes=("nothing was removed.",))
+            self._gate.audit.forget([memory.id for memory in gone])
+            done = tuple(memory.id for memory in gone)
+            return Report(operation="erase", ids=done, counts=counts, notes=self._scrubbed(reader, wanted))
+
+    def purge(
+        self,
+        reader: Reader,
+        dimension: str,
+        name: str,
+        *,
+        dry_run: bool = False,
+        timeout: float | None = None,
+        once: Once | None = None,
+    ) -> Report:
+        """Remove all that belongs to a place; the report counts it table by table. With `dry_run`, only the report is made."""
+        with self._gate.watched(reader, "purge"):
+            require_owner(reader, "a purge")
+            if dimension not in SCOPE_DIMENSIONS or not name:
+                raise InvalidQuery(
+                    "a purge names one place.", way_out=f"Give one of {', '.join(SCOPE_DIMENSIONS)}, with its name."
+                )
+            nobody = _NOBODY + self._gate.env.random(8).hex()
+
+            def remove(connection: apsw.Connection, held: Held) -> None:
+                _remove(connection, writable(reader), dimension, name, nobody, held)
+
+            work = self._counting(reader, remove, dry_run=dry_run)
+            self._gate.flush_audit(wait=True)  # entries that still wait name the place too
+            entry = self._gate.audit.entry(reader, "purge", count=1, digest=self._gate.audit.digest(name))
+            try:
+                counts, wanted = self._gate.write(reader, "purge", work, entries=[entry], timeout=timeout, once=once)
+            except NothingDone as trial:
+                self._gate.note(reader, "purge:trial", count=1, digest=self._gate.audit.digest(name))
+                return Report(operation="purge", counts=trial.counts, notes=("nothing was removed.",))
+            return Report(operation="purge", counts=counts, notes=self._scrubbed(reader, wanted))
+
+    def _counting(
+        self, reader: Reader, remove: Callable[[apsw.Connection, Held], None], *, dry_run: bool
+    ) -> Callable[[apsw.Connection], Counted]:
+        """A removal that counts what goes, table by table, and notes what to look for afterwards; undone if it is a trial."""
+
+        def work(connection: apsw.Connection) -> Counted:
+            before, held = tally(connection), Held()
+            remove(connection, held)
+            wanted = sought(connection, held)
+            working.forget_minds(connection, reader, wanted.words)
+            vectors.forget_numbers(connection)
+            quotas.forget_old(connection)
+            counts = gone(before, tally(connection))
+            if reader.role is not Role.OWNER:  # minds, answers and questions go whosever they are; how many is not theirs to know
+                counts = {table: count for table, count in counts.items() if table not in _ANYBODYS}
+            if dry_run:
+                raise NothingDone(counts)
+            return counts, wanted
+
+        return work
+
+    def _scrubbed(self, reader: Reader, wanted: Sought) -> tuple[str, ...]:
+        """Rewrite the pages, remove what indexes put away, and look whether anything is left; what there is to say about it.
+
+        What was found is told to the owner alone: others would learn what memories say that they do not see.
+        """
+        kept = "" if clear_snapshots(self._gate.opened.folder) else _SNAPSHOT_LEFT
+        unwritten = self._gate.writer.aside(self._gate.file_growth.scrub, "rewriting the pages", _STILL_REWRITING)
+        proof = "" if unwritten or reader.role is not Role.OWNER else self._proof(wanted)
+        return tuple(note for note in (kept, unwritten, proof, self._older()) if note)
+
+    def _proof(self, wanted: Sought) -> str:
+        with self._gate.readers.use("looking for what was erased") as connection:
+            found = left(connection, wanted)
+        if not found:
+            return f"{wanted.sentence} in every table and page: none is left."
+        log.warning("%d places still have words of what was erased", len(found))
+        places = ", ".join(f"{place} ({count})" for place, count in found.items())
+        return f"{wanted.sentence}: some stand elsewhere, in {places}. What stands there is not of what was erased; erase it too."
+
+    def _older(self) -> str:
+        names = sorted(path.name for path in self._gate.opened.folder.backups.glob("*.db"))
+        if not names:
+            return ""
+        return (
+            f"{len(names)} backups made before this still hold what was erased (backups/: {', '.join(names)}); delete them if"
+            f" they must not, or let {self._gate.live.now.backups_kept} new ones take their place."
+        )

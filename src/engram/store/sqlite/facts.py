@@ -10,21 +10,58 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.rules.contradiction import FactClaim, Ruling, ruling
+from engram.guard.visibility import Visibility, readable
+from engram.rules.contradiction import FactClaim, Ruling, epistemic_status, ruling
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import entities
-from engram.store.sqlite.rows import intern, micros
+from engram.store.sqlite.rows import intern, micros, predicate
+from engram.text.english.entities import folded
 from engram.text.english.facts import Fact, facts
-from engram.types import Memory, Source
+from engram.types import Memory, Reader, Source
+from engram.values.entities import Belief
 from engram.values.frozen import frozen, replace
 
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
+
+class Related(NamedTuple):
+    """A fact that holds, how sure it is, and the id of the memory that says it."""
+
+    subject: str
+    predicate: str
+    object: str
+    confidence: float
+    memory: str
+
+
+def _related(
+    connection: apsw.Connection, seen: Visibility, column: str, wanted: Sequence[str] | Sequence[int], most: int
+) -> list[Related]:
+    visible, values = predicate(seen, "m.scope")
+    sql = f"""
+        SELECT f.subject, f.predicate, f.object, m.confidence, m.id
+          FROM facts AS f CROSS JOIN memories AS m ON m.key = f.memory
+         WHERE f.{column} IN ({", ".join("?" * len(wanted))}) AND f.until IS NULL AND f.holds
+           AND m.status = 'active' AND m.tier = 'cleartext' AND m.source <> 'inferred' AND NOT m.flagged AND {visible}
+           AND NOT EXISTS (SELECT 1 FROM edges AS g JOIN memories AS o
+                              ON o.key = CASE WHEN g.source = m.key THEN g.target ELSE g.source END
+                            WHERE g.kind = 'contradicts' AND (g.source = m.key OR g.target = m.key) AND o.status = 'active')
+         ORDER BY m.confidence DESC, f.memory, f.number LIMIT ?
+    """
+    found: list[Any] = connection.execute(sql, (*wanted, *values, most)).fetchall() if wanted else []
+    return [Related(*row) for row in found]
+
+
 SUPERSEDES, OUTDATES, CONTRADICTS, PAST = "supersedes", "outdates", "contradicts", "past"
+
 _SHORT = 160
+
 _MORE = re.compile(r"\b(?:and|but|because|while|although|which)\b|;")
 """Up to so many characters, and without a second clause, a memory is its fact; another one tells more."""
 
@@ -84,6 +121,7 @@ def _is_spent(connection: apsw.Connection, memory: int, text: str) -> bool:
 
 FACT = ", ".join(sealed.told("facts", one, "f") for one in ("subject", "predicate", "object"))
 """A fact's words, opened."""
+
 
 _PUT = f"""
     INSERT OR REPLACE INTO facts (memory, number, subject, predicate, object, single, holds, since, until)
@@ -204,3 +242,71 @@ def unname(connection: apsw.Connection, memory: int) -> None:
             for number, fact in enumerate(facts(text, speaker)):
                 subject = entities.canonical(connection, scope, fact.subject)
                 connection.execute(_RENAME, (subject, key, number, fact.predicate))
+
+
+class Facts:
+    """Facts: what memories say of a subject, since when and until when."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def beliefs(self, reader: Reader, subject: str, *, past: bool = False) -> list[Belief]:
+        """The facts of a subject that hold, the newest first; `past`: those that held, too."""
+        with self._gate.read(reader, "beliefs") as connection:
+            return beliefs(connection, readable(reader), folded(subject), past)
+
+    def by(self, reader: Reader, keys: Sequence[int]) -> list[Related]:
+        """What these memories say."""
+        with self._gate.read(reader, "relations") as connection:
+            return _related(connection, readable(reader), "memory", keys, -1)
+
+    def of(self, reader: Reader, names: Sequence[str], *, backwards: bool = False, most: int) -> list[Related]:
+        """What is said of these, the surest first; `backwards`: what is said to stand in a relation to them."""
+        with self._gate.read(reader, "relations") as connection:
+            return _related(connection, readable(reader), "object" if backwards else "subject", names, most)
+
+    def exists(self, reader: Reader, subject: str, what: str) -> bool:
+        """Is this told of a subject, or was it, in whatever words and however sure?"""
+        visible, values = predicate(readable(reader), "m.scope")
+        sql = f"""
+            SELECT EXISTS (SELECT 1 FROM facts AS f CROSS JOIN memories AS m ON m.key = f.memory
+             WHERE f.subject IN ({sealed.either("facts", "subject", "?1")})
+               AND f.predicate IN ({sealed.either("facts", "predicate", "?2")}) AND {visible})
+        """
+        with self._gate.read(reader, "relations") as connection:
+            return bool(connection.execute(sql, (subject, what, *values)).get)
+
+    def matching(self, reader: Reader, what: str, *, most: int) -> list[Related]:
+        """What is said of anything by this predicate, the surest first."""
+        with self._gate.read(reader, "relations") as connection:
+            return _related(connection, readable(reader), "predicate", [what], most)
+
+
+def beliefs(connection: apsw.Connection, seen: Visibility, subject: str, past: bool) -> list[Belief]:
+    visible, values = predicate(seen, "m.scope")
+    keys = entities.memory_keys(connection, seen, subject)
+    names: list[Any] = connection.execute(
+        f"SELECT name FROM entities WHERE key IN ({', '.join('?' * len(keys))})", keys
+    ).fetchall()
+    subjects = list(dict.fromkeys([subject, *(folded(row[0]) for row in names)]))
+    any_form = ", ".join(sealed.either("facts", "subject", f"?{n + 1}") for n in range(len(subjects)))
+    now = "" if past else " AND f.until IS NULL AND f.holds AND m.status = 'active'"
+    found: list[Any] = connection.execute(
+        f"""
+        SELECT {FACT}, m.confidence, f.since, f.until, m.id, m.status,
+               (SELECT group_concat(o.confidence) FROM edges AS g JOIN memories AS o
+                    ON o.key = CASE WHEN g.source = m.key THEN g.target ELSE g.source END
+                 WHERE g.kind = 'contradicts' AND (g.source = m.key OR g.target = m.key) AND o.status = 'active')
+          FROM facts AS f JOIN memories AS m ON m.key = f.memory
+         WHERE f.subject IN ({any_form}) AND {visible}{now} ORDER BY f.since DESC, f.memory DESC
+        """,
+        (*subjects, *values),
+    ).fetchall()
+    return [_belief(row) for row in found]
+
+
+def _belief(row: Sequence[Any]) -> Belief:
+    subject, said, thing, confidence, since, until, memory_id, state, against = row
+    strengths = [float(one) for one in str(against).split(",")] if against else []
+    held = "retracted" if until is not None or state != "active" else epistemic_status(confidence, strengths).value
+    return Belief(subject, said, thing, held, confidence, _at(since), _at(until), memory_id)

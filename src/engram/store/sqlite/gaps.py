@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engram.env import from_micros
-from engram.guard.visibility import Visibility
+from engram.env import from_micros, to_micros
+from engram.guard.visibility import Visibility, readable
 from engram.store.sqlite.rows import intern, predicate
+from engram.store.validation import bounded
 from engram.text.terms import digest_of, terms
-from engram.types import Scope, Sensitivity
+from engram.types import Policy, Reader, Scope, Sensitivity
 from engram.values.entities import Gap
-from engram.values.frozen import mutable
+from engram.values.frozen import mutable, replace
+
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
 
 _WAITING = 256  # questions noted between two batches
+
 _TELLING = 4  # letters of a word that tells something
 
 
@@ -157,3 +164,39 @@ def forget(connection: apsw.Connection, erased: Sequence[str]) -> None:
 
 def _telling(texts: Iterable[str]) -> set[str]:
     return {word for text in texts for word in terms(text) if len(word) >= _TELLING}
+
+
+class Gaps:
+    """Questions that found no answer."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def put(self, reader: Reader, text: str, *, answered: bool = False, offered: bool = False) -> None:
+        """Note that this was asked and found no answer; or one; or that it was offered to be asked back. Written later.
+
+        Who may not write leaves no question behind.
+        """
+        if reader.writes:
+            self._gate.questions.note(reader.scope, text, answered=answered, offered=offered)
+
+    def select(self, reader: Reader, *, limit: int, to_offer: bool = False) -> list[Gap]:
+        """Questions that found no answer. `to_offer`: of exactly this place, and not offered within `gap_days`."""
+        limits = self._gate.limits
+        bounded(limit, limits.page_limit, "a page")
+        now = self._gate.env.now()
+        week = to_micros(now - timedelta(days=limits.gap_days)) if to_offer else None
+        kept = to_micros(now - timedelta(days=limits.gap_kept_days))
+        seen = readable(replace(reader, policy=Policy.OWN) if to_offer else reader)
+        if not to_offer:
+            self._gate.flush_audit(wait=True)
+        with self._gate.read(reader, "gaps") as connection:
+            found = read(connection, seen, limit=limit, asked_after=kept, offered_before=week)
+        self._gate.note(reader, "gaps", count=len(found))
+        return found
+
+    def recently_offered(self, reader: Reader, texts: Sequence[str]) -> set[str]:
+        """Those of these questions that were offered here within `gap_days`."""
+        since = to_micros(self._gate.env.now() - timedelta(days=self._gate.limits.gap_days))
+        with self._gate.read(reader, "gaps") as connection:
+            return offered(connection, readable(replace(reader, policy=Policy.OWN)), texts, since)

@@ -13,20 +13,21 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import datetime
 from typing import TypeVar
 
 import apsw
 
 from engram.deadline import acquire_in_time, current_deadline, deadline_error, deadline_passed
 from engram.env import Env, to_micros
-from engram.errors import Conflict, DiskFull, EngramError, InvalidQuery, SearchTimeout, StorageError
+from engram.errors import DiskFull, EngramError, InvalidQuery, SearchTimeout, StorageError
 from engram.log import Log
 from engram.settings import LiveSettings, Settings
 from engram.store.latency import Meter
 from engram.store.limits import StoreLimits
 from engram.store.ports import Once
 from engram.store.sqlite import connection as opening
-from engram.store.sqlite import quotas
+from engram.store.sqlite import receipts
 from engram.store.sqlite.audit import Audit
 from engram.store.sqlite.audit import write as write_audit
 from engram.store.sqlite.changes import Accesses
@@ -37,7 +38,8 @@ from engram.store.sqlite.gaps import write as write_questions
 from engram.store.sqlite.padding import hide_times
 from engram.store.sqlite.vault import Opened
 from engram.store.sqlite.writer import Tides, Work, Writer
-from engram.types import AuditEntry, Reader, scope_values
+from engram.store.validation import dated
+from engram.types import AuditEntry, Memory, Reader, Scope, scope_values
 
 _STEPS = 4_000
 """Instructions of SQLite's machine between two looks at the deadline: about a tenth of a millisecond."""
@@ -66,7 +68,7 @@ class Readers:
         self._places = threading.BoundedSemaphore(self._limit)
         self._lock = threading.Lock()
         self._all: set[apsw.Connection] = set(self._idle)
-        self._closed = False
+        self.closed = False
 
     @property
     def idle(self) -> int:
@@ -79,7 +81,7 @@ class Readers:
     @contextmanager
     def use(self, doing: str) -> Iterator[apsw.Connection]:
         """A connection inside one read transaction: all statements see the same state of the vault."""
-        if self._closed:
+        if self.closed:
             raise StorageError("the vault is closed.", way_out="Open it again.")
         if not acquire_in_time(self._places, self._patience_s):
             raise SearchTimeout(f"no connection was free in time for {doing}.")
@@ -112,7 +114,7 @@ class Readers:
     def close(self, patience_s: float = 0.0) -> None:
         """Take no more; wait this long for reads that are under way, whose connections would keep the log in use."""
         with self._lock:
-            self._closed = True
+            self.closed = True
         free = sum(self._places.acquire(timeout=patience_s) for _ in range(self._limit))
         self.renew()
         if free == self._limit:
@@ -132,7 +134,7 @@ class Readers:
 
     def _take(self) -> apsw.Connection:
         with self._lock:
-            if self._closed:
+            if self.closed:
                 raise StorageError("the vault is closed.", way_out="Open it again.")
             if self._idle:
                 return self._idle.pop()
@@ -148,7 +150,7 @@ class Readers:
         if sound and connection.in_transaction:
             connection.execute("ROLLBACK")
         with self._lock:
-            if sound and not self._closed and connection not in self._outdated:
+            if sound and not self.closed and connection not in self._outdated:
                 self._idle.append(connection)
                 return
         self._let_go(connection)
@@ -161,40 +163,38 @@ class Readers:
 
 log = Log("engram.store")
 T = TypeVar("T")
-_FOR_NOBODY: ContextVar[bool] = ContextVar("engram-for-nobody", default=False)
+_BACKGROUND: ContextVar[bool] = ContextVar("engram-for-nobody", default=False)
 
 
-class Path:
+class Gate:
     """What the verbs are made of. A verb that wrote or read by another way could forget one of these."""
 
     def __init__(self, opened: Opened, live: LiveSettings, env: Env) -> None:
         limits = live.tuned(StoreLimits)
-        self._opened = opened
+        self.opened = opened
         self._pid = os.getpid()
-        self._closed = False
-        self._checking: apsw.Connection | None = None
-        self._stopped = False
-        self._live = live
-        self._env = env
+        self.closed = False
+        self.checking: apsw.Connection | None = None
+        self.stopped = False
+        self.live = live
+        self.env = env
         self.caretaker = 0  # the thread that works beside the use; what it does is no use
         self.used_at = env.monotonic()
-        self._backing_up = threading.Lock()
-        self._begun: set[bytes] = set()  # names of receipts to come
-        self._beginning = threading.Lock()
-        self._meter = Meter(env.monotonic, limits.latency_window)
-        self._audit = Audit(env, opened.audit_key, limits.audit_ring)
-        self._accesses = Accesses()
-        self._holding: dict[str, str] = {}  # passes at rest that this process has begun, and by which name it holds them
-        self._questions = Questions()
-        self._tides = Tides(opened, live, env)
-        self._writer = Writer(self._connect_to_write, lambda: live.now, env, self._tides, limits)
-        self._readers = Readers(self._connect_to_read, lambda: live.now, opened.looked, limits)
+        self.backing_up = threading.Lock()
+        self.latency = Meter(env.monotonic, limits.latency_window)
+        self.audit = Audit(env, opened.audit_key, limits.audit_ring)
+        self.accesses = Accesses()
+        self.held_passes: dict[str, str] = {}  # passes at rest that this process has begun, and by which name it holds them
+        self.questions = Questions()
+        self.file_growth = Tides(opened, live, env)
+        self.writer = Writer(self._connect_to_write, lambda: live.now, env, self.file_growth, limits)
+        self.readers = Readers(self._connect_to_read, lambda: live.now, opened.looked, limits)
 
     @property
-    def _limits(self) -> StoreLimits:
-        return self._live.tuned(StoreLimits)
+    def limits(self) -> StoreLimits:
+        return self.live.tuned(StoreLimits)
 
-    def _write(
+    def write(
         self,
         reader: Reader,
         operation: str,
@@ -207,121 +207,108 @@ class Path:
         once: Once | None = None,
     ) -> T:
         """Run `work` and its audit entries as one commit; `Told` if it is to be made once and was."""
-        made = entries or [self._audit.entry(reader, operation, subject=subject, count=count)]
-        keep = self._live.now.audit_rows
+        made = entries or [self.audit.entry(reader, operation, subject=subject, count=count)]
+        keep = self.live.now.audit_rows
 
-        request = None if once is None else self._request(reader, once)
+        request = None if once is None else self.receipt_request(reader, once)
 
         def all_of_it(connection: apsw.Connection) -> T:
             if request is not None:
-                quotas.refuse_if_told(connection, request)
+                receipts.refuse_if_told(connection, request)
             result = work(connection)
             write_audit(connection, made, keep)
             if once is not None and request is not None:
-                quotas.keep(connection, request, once.answer(result))
+                receipts.keep(connection, request, once.answer(result))
             return result
 
-        result = self._writer.run(all_of_it, operation, timeout=timeout)
-        self._audit.saw(made)
+        result = self.writer.run(all_of_it, operation, timeout=timeout)
+        self.audit.saw(made)
         if once is not None:
             once.made = True
         return result
 
-    @contextmanager
-    def under_way(self, reader: Reader, once: Once) -> Iterator[None]:
-        """While this is made, nobody else in this process begins it. In another they may: one of the two is then told."""
-        name = self._receipt(reader, once.key)
-        with self._beginning:
-            if name in self._begun:
-                raise Conflict("what this idempotency key stands for is under way.", way_out="Wait for it, then ask again.")
-            self._begun.add(name)
-        try:
-            yield
-        finally:
-            self._begun.discard(name)
+    def receipt_request(self, reader: Reader, once: Once) -> receipts.Request:
+        now = to_micros(self.env.now())
+        kept = int(self.live.now.receipt_hours * 3_600_000_000)
+        return receipts.Request(self.receipt_name(reader, once.key), self.keyed_digest(once.about), now, now - kept)
 
-    def _request(self, reader: Reader, once: Once) -> quotas.Request:
-        now = to_micros(self._env.now())
-        kept = int(self._live.now.receipt_hours * 3_600_000_000)
-        return quotas.Request(self._receipt(reader, once.key), self._keyed(once.about), now, now - kept)
-
-    def _receipt(self, reader: Reader, key: str) -> bytes:
+    def receipt_name(self, reader: Reader, key: str) -> bytes:
         """One caller's keys mean nothing to another: who asks is part of the name."""
         who = (*scope_values(reader.scope), reader.policy, reader.role)
-        return self._keyed("\0".join((*who, key)))
+        return self.keyed_digest("\0".join((*who, key)))
 
-    def _keyed(self, text: str) -> bytes:
-        return hmac.digest(self._opened.token_key, b"receipt\0" + text.encode("utf-8", "surrogatepass"), "sha256")
+    def keyed_digest(self, text: str) -> bytes:
+        return hmac.digest(self.opened.token_key, b"receipt\0" + text.encode("utf-8", "surrogatepass"), "sha256")
 
     @contextmanager
-    def _read(self, reader: Reader, operation: str) -> Iterator[apsw.Connection]:
-        with self._watched(reader, operation), self._readers.use(operation) as connection:
+    def read(self, reader: Reader, operation: str) -> Iterator[apsw.Connection]:
+        with self.watched(reader, operation), self.readers.use(operation) as connection:
             yield connection
 
     @contextmanager
-    def _watched(self, reader: Reader, operation: str, subject: str = "") -> Iterator[None]:
+    def watched(self, reader: Reader, operation: str, subject: str = "") -> Iterator[None]:
         """Time the call; a refusal or failure leaves an entry too."""
         if os.getpid() != self._pid:  # threads and locks stay behind in a fork: a write would wait for ever
             raise StorageError("this vault was opened before the process forked.", way_out="Open it anew in the child.")
-        if threading.get_ident() != self.caretaker and not _FOR_NOBODY.get():
-            self.used_at = self._env.monotonic()
+        if threading.get_ident() != self.caretaker and not _BACKGROUND.get():
+            self.used_at = self.env.monotonic()
         try:
-            with self._meter.time(operation):
+            with self.latency.time(operation):
                 yield
         except EngramError:
             # What was passed as an id may be anything, words included: only its keyed hash is kept.
-            self._note(reader, operation, digest=self._audit.digest(subject) if subject else "", ok=False)
+            self.note(reader, operation, digest=self.audit.digest(subject) if subject else "", ok=False)
             raise
 
     @contextmanager
-    def for_nobody(self) -> Iterator[None]:
+    def background(self) -> Iterator[None]:
         """What is read inside, by whatever thread, the vault reads for itself: it is no use, and leaves no entry unless it fails.
 
         A pass over a large vault would otherwise push out of the audit trail who read what. What it writes leaves entries.
         """
-        token = _FOR_NOBODY.set(True)
+        token = _BACKGROUND.set(True)
         try:
             yield
         finally:
-            _FOR_NOBODY.reset(token)
+            _BACKGROUND.reset(token)
 
-    def _note(
+    def note(
         self, reader: Reader, operation: str, *, subject: str = "", count: int = 0, digest: str = "", ok: bool = True
     ) -> None:
-        if ok and _FOR_NOBODY.get():
+        if ok and _BACKGROUND.get():
             return
-        waiting = self._audit.note(self._audit.entry(reader, operation, subject=subject, count=count, digest=digest, ok=ok))
-        if waiting >= self._limits.audit_batch:
-            self._flush_audit(wait=False)
+        waiting = self.audit.note(self.audit.entry(reader, operation, subject=subject, count=count, digest=digest, ok=ok))
+        if waiting >= self.limits.audit_batch:
+            self.flush_audit(wait=False)
 
-    def _flush_audit(self, *, wait: bool) -> None:
+    def flush_audit(self, *, wait: bool) -> None:
         """Write the entries and counts that wait. Entries that cannot be written now wait on, within the ring's length."""
-        entries, asked = self._audit.take_waiting(), self._questions.take_waiting()
+        entries, asked = self.audit.take_waiting(), self.questions.take_waiting()
         if not entries and not asked:
             return
-        settings, now, counts = self._live.now, to_micros(self._env.now()), self._accesses.take_waiting()
+        settings, now, counts = self.live.now, to_micros(self.env.now()), self.accesses.take_waiting()
 
         def work(connection: apsw.Connection) -> None:
             write_audit(connection, entries, settings.audit_rows)
             write_accesses(connection, counts, now)
-            write_questions(connection, asked, now, self._limits.gap_rows)
+            write_questions(connection, asked, now, self.limits.gap_rows)
 
         try:
             if wait:
-                self._writer.run(work, "writing the audit trail")
-            elif not self._writer.later(work, "writing the audit trail"):
-                self._audit.put_back(entries)
+                self.writer.run(work, "writing the audit trail")
+            elif not self.writer.later(work, "writing the audit trail"):
+                self.audit.put_back(entries)
         except EngramError:
-            self._audit.put_back(entries)
+            self.audit.put_back(entries)
 
     def _connect_to_write(self) -> apsw.Connection:
-        settings = self._live.now
+        settings = self.live.now
         try:
-            if self._opened.read_only:
+            if self.opened.read_only:
                 self._become_writable()
             return opening.writing(
-                self._opened.folder.database,
-                self._opened.key,
+                self.opened.folder.database,
+                self.opened.key,
                 synchronous=settings.synchronous,
                 cache_kib=settings.page_cache_kib,
             )
@@ -330,45 +317,49 @@ class Path:
 
     def _become_writable(self) -> None:
         """What was open for reading only is opened for the first write: join the others, and read with the log from now on."""
-        if not self._opened.folder.has_room_to_write():
+        if not self.opened.folder.has_room_to_write():
             raise DiskFull("the vault's folder cannot be written.")
-        self._opened.lock.share(self._live.now.write_patience_s)
-        self._opened.read_only = False
-        self._opened.warnings[:] = [one for one in self._opened.warnings if "reading only" not in one]
-        self._readers.renew()
+        self.opened.lock.share(self.live.now.write_patience_s)
+        self.opened.read_only = False
+        self.opened.warnings[:] = [one for one in self.opened.warnings if "reading only" not in one]
+        self.readers.renew()
 
     def _connect_to_read(self) -> apsw.Connection:
         return opening.reading(
-            self._opened.folder.database,
-            self._opened.key,
-            cache_kib=self._live.now.page_cache_kib,
-            immutable=self._opened.immutable,
+            self.opened.folder.database,
+            self.opened.key,
+            cache_kib=self.live.now.page_cache_kib,
+            immutable=self.opened.immutable,
         )
+
+    def new_memory(self, memory: Memory, scope: Scope, now: datetime) -> Memory:
+        """Return the memory with a new id, its place and its dates."""
+        return dated(memory, id=self.env.new_id(), scope=scope, learned_at=memory.learned_at or now, updated_at=now)
 
     def close(self) -> None:
         """Stop intake, drain, tidy, let go. Closing twice is closing once."""
-        if self._closed or os.getpid() != self._pid:
+        if self.closed or os.getpid() != self._pid:
             return
-        self._closed = True
-        self._flush_audit(wait=False)
+        self.closed = True
+        self.flush_audit(wait=False)
         # Before the writer, whose connection is the last one out and takes the log with it.
-        self._readers.close(self._limits.drain_s)
-        self._writer.close(self._limits.drain_s)
-        self._opened.lock.release()
-        if self._live.now.neutral_times:  # read-only too: on a full disk reading leaves a log, and its date
-            hide_times(self._opened.folder)
-        self._opened.wipe()
+        self.readers.close(self.limits.drain_s)
+        self.writer.close(self.limits.drain_s)
+        self.opened.lock.release()
+        if self.live.now.neutral_times:  # read-only too: on a full disk reading leaves a log, and its date
+            hide_times(self.opened.folder)
+        self.opened.wipe()
 
-    def _writes(self) -> str:
-        if self._writer.damage is not None:
+    def write_state(self) -> str:
+        if self.writer.damage is not None:
             return "damaged"
-        return "read-only" if self._opened.read_only or self._writer.full else "open"
+        return "read-only" if self.opened.read_only or self.writer.full else "open"
 
-    def _warnings(self, pressure: str) -> tuple[str, ...]:
-        found = [*self._live.warnings, *self._opened.warnings]
-        if self._writer.damage is not None:
-            found.append(str(self._writer.damage))
-        if self._writer.full or self._opened.read_only:
+    def warnings(self, pressure: str) -> tuple[str, ...]:
+        found = [*self.live.warnings, *self.opened.warnings]
+        if self.writer.damage is not None:
+            found.append(str(self.writer.damage))
+        if self.writer.full or self.opened.read_only:
             found.append("nothing can be written now; reads go on")
         if pressure != "normal":
             found.append(f"memory pressure is {pressure}")

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
 from engram.env import from_micros, to_micros
 from engram.guard.visibility import Visibility, readable
 from engram.store.sqlite import memories
-from engram.store.sqlite.gate import Path
 from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded
 from engram.types import Memory, Reader
 from engram.values.entities import Gap, GapKind
 
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
+
 _MOST = 500  # memories of one subject that are looked at
+
 _LATEST = 5000  # memories that are sorted by category
+
 _NAMED = 2  # what is named once is no subject yet
 
 
@@ -48,42 +53,6 @@ class Subject(NamedTuple):
     name: str
     kind: str
     tally: Tally
-
-
-class Surveying(Path):
-    """Mixed into the store."""
-
-    def tally(self, reader: Reader, keys: Sequence[int]) -> Tally:
-        """Figures of those of these memories that the reader sees, and that are active; of very many the first are looked at."""
-        marks = ", ".join("?" * len(keys[:_MOST]))
-        with self._read(reader, "knows") as connection:
-            found = _tally(connection, readable(reader), f"m.key IN ({marks})", keys[:_MOST], self._stale())
-        self._note(reader, "knows", count=found.memories)
-        return found if len(keys) <= _MOST else found._replace(memories=len(keys))
-
-    def subjects(self, reader: Reader, *, limit: int, without: Collection[str] = ()) -> list[Subject]:
-        """Names that several memories have, and categories but for some, the most told of first."""
-        bounded(limit, self._limits.page_limit, "a list of subjects")
-        with self._read(reader, "knows") as connection:
-            seen, stale = readable(reader), self._stale()
-            sorts = [one for one in _categories(connection, seen, stale) if one.name not in without]
-            found = [*_named(connection, seen, limit, stale), *sorts]
-        self._note(reader, "knows", count=len(found))
-        return sorted(found, key=lambda one: (-one.tally.memories, one.name))[:limit]
-
-    def doubts(self, reader: Reader, *, keys: Sequence[int] | None = None, limit: int) -> list[Gap]:
-        """Memories that stand against each other, the latest such pairs first, then those that are much used and old, the most
-        used first; `keys`: only where one of these is concerned."""
-        bounded(limit, self._limits.page_limit, "a page")
-        with self._read(reader, "gaps") as connection:
-            disputes = _contested(connection, readable(reader), keys, limit)
-            found = disputes + _stale(connection, readable(reader), keys, limit - len(disputes), self._stale())
-        self._note(reader, "gaps", count=len(found))
-        return found
-
-    def _stale(self) -> tuple[int, int]:
-        limits = self._limits
-        return limits.stale_uses, to_micros(self._env.now() - timedelta(days=limits.stale_days))
 
 
 def _tally(connection: apsw.Connection, seen: Visibility, which: str, values: Sequence[Any], stale: tuple[int, int]) -> Tally:
@@ -206,3 +175,42 @@ def _gap(kind: GapKind, text: str, uses: int, at: int, *about: Memory) -> Gap:
 
 def moment(at: int | None) -> datetime | None:
     return None if at is None else from_micros(at)
+
+
+class KnowledgeSurvey:
+    """Figures of how much is known of a subject, and of what is doubtful."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def tally(self, reader: Reader, keys: Sequence[int]) -> Tally:
+        """Figures of those of these memories that the reader sees, and that are active; of very many the first are looked at."""
+        marks = ", ".join("?" * len(keys[:_MOST]))
+        with self._gate.read(reader, "knows") as connection:
+            found = _tally(connection, readable(reader), f"m.key IN ({marks})", keys[:_MOST], self._stale())
+        self._gate.note(reader, "knows", count=found.memories)
+        return found if len(keys) <= _MOST else found._replace(memories=len(keys))
+
+    def subjects(self, reader: Reader, *, limit: int, without: Collection[str] = ()) -> list[Subject]:
+        """Names that several memories have, and categories but for some, the most told of first."""
+        bounded(limit, self._gate.limits.page_limit, "a list of subjects")
+        with self._gate.read(reader, "knows") as connection:
+            seen, stale = readable(reader), self._stale()
+            sorts = [one for one in _categories(connection, seen, stale) if one.name not in without]
+            found = [*_named(connection, seen, limit, stale), *sorts]
+        self._gate.note(reader, "knows", count=len(found))
+        return sorted(found, key=lambda one: (-one.tally.memories, one.name))[:limit]
+
+    def doubts(self, reader: Reader, *, keys: Sequence[int] | None = None, limit: int) -> list[Gap]:
+        """Memories that stand against each other, the latest such pairs first, then those that are much used and old, the most
+        used first; `keys`: only where one of these is concerned."""
+        bounded(limit, self._gate.limits.page_limit, "a page")
+        with self._gate.read(reader, "gaps") as connection:
+            disputes = _contested(connection, readable(reader), keys, limit)
+            found = disputes + _stale(connection, readable(reader), keys, limit - len(disputes), self._stale())
+        self._gate.note(reader, "gaps", count=len(found))
+        return found
+
+    def _stale(self) -> tuple[int, int]:
+        limits = self._gate.limits
+        return limits.stale_uses, to_micros(self._gate.env.now() - timedelta(days=limits.stale_days))

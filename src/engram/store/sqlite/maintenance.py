@@ -26,7 +26,7 @@ from engram.env import Env, to_micros
 from engram.errors import DiskFull, EngramError, NotFound, VaultBusy, VaultDamaged, VaultLocked
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder, read_header, write_header
-from engram.store.sqlite import backups, key_rotation, memories, migrations
+from engram.store.sqlite import backups, key_rotation, migrations, text_index
 from engram.store.sqlite import backups as care
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite.connection import explain, require_encryption
@@ -66,7 +66,7 @@ def adrift(folder: VaultFolder, key: opening.DatabaseKey) -> int:
     connection = to_read(folder, key)
     try:
         stop_in_time(connection)
-        return memories.adrift(connection)
+        return text_index.adrift(connection)
     except apsw.InterruptError as error:
         raise deadline_error("the text index was compared") from error
     finally:
@@ -287,7 +287,7 @@ def _text_index(
             writer = opening.writing(folder.database, own_key, synchronous="full", cache_kib=live.now.page_cache_kib)
             try:
                 with writer:
-                    memories.reindex(writer)
+                    text_index.reindex(writer)
             finally:
                 writer.close()
     except VaultBusy as error:

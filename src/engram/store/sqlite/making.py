@@ -18,7 +18,8 @@ from engram.settings import LiveSettings
 from engram.store.folder import Header, VaultFolder, discard, name_newborn, write_header
 from engram.store.limits import StoreLimits
 from engram.store.sqlite import connection as opening
-from engram.store.sqlite import migrations, renewing
+from engram.store.sqlite import migrations
+from engram.store.sqlite import sensitivity as sensitivity
 from engram.store.sqlite.connection import explain
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.padding import Silence
@@ -72,7 +73,7 @@ def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env
     try:
         migrations.migrate(connection, env.now())
         with connection:
-            renewing.is_new(connection)
+            sensitivity.is_new(connection)
             limits = live.tuned(StoreLimits)
             Silence(lambda: live.now, env, limits).grow(connection, at_least=limits.wal_pages)
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

@@ -8,23 +8,79 @@ The statements on what stood when, and on what stands against what: earlier word
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from engram.crypto import ciphers
 from engram.env import from_micros, to_micros
-from engram.errors import NotFound
-from engram.guard.visibility import Visibility
-from engram.store.ports import CandidateTraits, Filter
+from engram.errors import Conflict, InvalidQuery, NotFound
+from engram.guard.visibility import Visibility, readable, require_writable, writable
+from engram.store.ports import CandidateTraits, Changes, Filter, Once
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import rows
+from engram.store.sqlite import edges as links
+from engram.store.sqlite import facts as claims
+from engram.store.sqlite import rows, turns, working
 from engram.store.sqlite.rows import intern, micros, predicate
-from engram.text.terms import identity_of, layout
-from engram.types import NEUTRAL, Counts, Memory, Sensitivity, Status, StatusChange, TextHit, Version
-from engram.values.frozen import replace
+from engram.store.sqlite.text_index import _WORDING, _around, _indexed, index_words, unindex_words
+from engram.store.validation import (
+    bounded,
+    check_filter,
+    check_memory,
+    check_status,
+    dated,
+)
+from engram.text.terms import identity_of
+from engram.types import (
+    NEUTRAL,
+    Counts,
+    Edge,
+    Memory,
+    Page,
+    Policy,
+    Reader,
+    Sensitivity,
+    Status,
+    StatusChange,
+    Turn,
+    Version,
+    scope_values,
+)
+from engram.values.frozen import fields, replace
 from engram.values.identity import strictest
+
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+    from engram.store.sqlite.reconciliation import Reconciliation
+
+
+_FIXED = {"id", "key", "scope", "version", "learned_at", "updated_at", "status"}
+"""What `update` may not touch: identity and place never change, the rest has verbs of its own."""
+
+
+def _changeable(changes: Mapping[str, object]) -> Mapping[str, object]:
+    wrong = sorted(set(changes) & _FIXED | (set(changes) - {one.name for one in fields(Memory)}))
+    if wrong:
+        raise InvalidQuery(f"a memory's {wrong[0]!r} cannot be changed by an update.")
+    return changes
+
+
+def unchanged(memory: Memory, since: datetime | None) -> Memory:
+    if since is not None and memory.updated_at != since:
+        raise Conflict("this memory was changed since it was read.")
+    return memory
+
+
+def _listing(operation: str, reader: Reader, where: Filter) -> bytes:
+    """What a cursor belongs to: the same words for the same listing, however its filter was written."""
+    who = (*scope_values(reader.scope), reader.policy.value, reader.role.value)
+    lists = [sorted(map(str, names)) for names in (where.kinds, where.categories, where.without, where.statuses)]
+    times = [moment and to_micros(moment) for moment in (where.since, where.until, where.as_of)]
+    rest = sorted((where.attributes or {}).items()), scope_values(where.scope), where.fresh
+    return repr((operation, who, lists, times, rest)).encode("utf-8", "surrogatepass")
+
 
 _PUT = """
     INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
@@ -33,6 +89,7 @@ _PUT = """
                           substance, named, flagged, screened, tier)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+
 _PUT_WORDS = f"""
     INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest, clear,
                           text_tokens, summary_tokens, key_fact_tokens, tag_tokens)
@@ -169,56 +226,6 @@ _WIPES = (
 """What only one kind has, and the topic of the box that a memory is in; that is made anew from what is left."""
 
 
-def index_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
-    connection.execute("INSERT INTO lexicon (rowid, words, around) VALUES (?, ?, ?)", (key, layout(text), layout(around)))
-
-
-def unindex_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
-    """The index keeps no copy of the text, so it is told again what to take out."""
-    connection.execute(
-        "INSERT INTO lexicon (lexicon, rowid, words, around) VALUES ('delete', ?, ?, ?)", (key, layout(text), layout(around))
-    )
-
-
-def _indexed(connection: apsw.Connection, key: int) -> str:
-    sql = f"SELECT {sealed.INDEXED} FROM contents AS c JOIN memories AS m ON m.key = c.memory WHERE m.key = ?"
-    return str(connection.execute(sql, (key,)).get or "")
-
-
-def _around(connection: apsw.Connection, key: int) -> str:
-    return str(connection.execute("SELECT around FROM contents WHERE memory = ?", (key,)).get or "")
-
-
-def reframe(connection: apsw.Connection, key: int, around: str) -> None:
-    """Tell the text index what stands around a memory now."""
-    text, before = _indexed(connection, key), _around(connection, key)
-    if before == around:
-        return
-    unindex_words(connection, key, text, before)
-    index_words(connection, key, text, around)
-    connection.execute("UPDATE contents SET around = ? WHERE memory = ?", (around, key))
-
-
-def reindex(connection: apsw.Connection) -> None:
-    """Make the text index anew from the words; it holds nothing that cannot be made again."""
-    connection.execute("INSERT INTO lexicon (lexicon) VALUES ('delete-all')")
-    sql = f"SELECT m.key, {sealed.INDEXED}, c.around FROM contents AS c JOIN memories AS m ON m.key = c.memory ORDER BY m.key"
-    for key, text, around in connection.execute(sql):
-        index_words(connection, key, text, around)
-
-
-def adrift(connection: apsw.Connection) -> int:
-    """How many memories the text index lacks or has too many."""
-    return int(
-        connection.execute(
-            """
-            SELECT (SELECT count(*) FROM contents WHERE memory NOT IN (SELECT id FROM lexicon_docsize))
-                 + (SELECT count(*) FROM lexicon_docsize WHERE id NOT IN (SELECT memory FROM contents))
-            """
-        ).get
-    )
-
-
 def log_change(connection: apsw.Connection, key: int, what: str) -> None:
     connection.execute("INSERT INTO changes (memory, what) VALUES (?, ?)", (key, what))
 
@@ -239,7 +246,7 @@ def by_key(connection: apsw.Connection, key: int) -> Memory:
     return rows.memories(connection, f"{rows.SELECT} WHERE m.key = ?", (key,))[0]
 
 
-def heard(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> dict[int, CandidateTraits]:
+def traits(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> dict[int, CandidateTraits]:
     """What recall asks of each visible candidate. The index holds all of it, in a third of the pages that the rows take."""
     visible, values = predicate(seen, "scope")
     wanted = ", ".join("?" * len(keys))
@@ -260,7 +267,7 @@ def lasting(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) 
     return {row[0] for row in found}
 
 
-def one(connection: apsw.Connection, seen: Visibility, memory_id: str) -> Memory:
+def required(connection: apsw.Connection, seen: Visibility, memory_id: str) -> Memory:
     """The memory of this id, or NotFound: whether it exists for others is not told."""
     found = by_ids(connection, seen, (memory_id,))
     if not found:
@@ -277,7 +284,7 @@ def page(connection: apsw.Connection, seen: Visibility, where: Filter, *, before
     return rows.memories(connection, sql, (*values, *more, *key, limit))
 
 
-def onward(connection: apsw.Connection, seen: Visibility, *, after: int, limit: int) -> list[Memory]:
+def export_rows(connection: apsw.Connection, seen: Visibility, *, after: int, limit: int) -> list[Memory]:
     """Of every status, in the order they were kept, above the key `after`."""
     visible, values = predicate(seen, "m.scope", "s")
     return rows.memories(
@@ -324,7 +331,7 @@ def is_put_away(connection: apsw.Connection, seen: Visibility, digest: bytes) ->
 
 
 def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[Version]:
-    key = one(connection, seen, memory_id).key
+    key = required(connection, seen, memory_id).key
     words = sealed.told("versions", "text", "v")
     sql = f"SELECT v.number, {words}, v.replaced_at FROM versions AS v JOIN memories AS m ON m.key = v.memory"
     found = connection.execute(f"{sql} WHERE v.memory = ? ORDER BY v.number", (key,))
@@ -332,7 +339,7 @@ def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> l
 
 
 def status_history(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[StatusChange]:
-    key = one(connection, seen, memory_id).key
+    key = required(connection, seen, memory_id).key
     reason = sealed.told("status_history", "reason", "h")
     found = connection.execute(
         f"SELECT h.old, h.new, {reason}, h.at FROM status_history AS h WHERE h.memory = ? ORDER BY h.number", (key,)
@@ -439,9 +446,6 @@ def _in_order(found: list[Memory], wanted: Sequence[object], name_of: object) ->
     return [at[name] for name in dict.fromkeys(wanted) if name in at]
 
 
-_WORDING = sealed.told("versions", "text", "v")
-
-
 def as_then(connection: apsw.Connection, found: Sequence[Memory], moment: datetime) -> list[Memory]:
     """Memories with the words and the status they had at a moment. Shorter forms of other words are left empty."""
     keys = [memory.key for memory in found]
@@ -469,43 +473,197 @@ def _then(memory: Memory, text: str | None, status: str | None) -> Memory:
     return stood if text is None else replace(stood, text=text, summary="", key_fact="", tag="", tokens=(0, 0, 0, 0))
 
 
-def search_wordings(
-    connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int
-) -> list[TextHit]:
-    """Memories whose wording at `where.as_of`, replaced since, holds any of the terms: by how many of them it holds."""
-    if where.as_of is None:
-        return []
-    visible, values = predicate(seen, "m.scope")
-    extra, more = rows.conditions(where)
-    then = to_micros(where.as_of)
-    held = " + ".join(f"(instr(lower({_WORDING}), ?) > 0)" for _ in terms)
-    sql = f"""
-        SELECT key, held FROM (
-            SELECT m.key AS key, {held} AS held
-              FROM versions AS v JOIN memories AS m ON m.key = v.memory
-             WHERE v.replaced_at > ? AND {visible}{extra}
-               AND NOT EXISTS (SELECT 1 FROM versions AS e
-                                WHERE e.memory = v.memory AND e.number < v.number AND e.replaced_at > ?))
-         WHERE held > 0 ORDER BY held DESC, key DESC LIMIT ?
-    """
-    found: list[Any] = connection.execute(sql, (*terms, then, *values, *more, then, limit)).fetchall()
-    return [TextHit(int(key), held / len(terms)) for key, held in found]
+class Memories:
+    """Memories: read, list, add, change; their versions and statuses."""
 
+    def __init__(self, gate: Gate, reconciliation: Reconciliation) -> None:
+        self._gate = gate
+        self._reconciliation = reconciliation
 
-def links(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:
-    """Links of these kinds into or out of these memories, both ends visible and active: (source, target, kind)."""
-    at_source, values = predicate(seen, "a.scope")
-    at_target, _ = predicate(seen, "b.scope")
-    keys_, kinds_ = ", ".join("?" * len(keys)), ", ".join("?" * len(kinds))
-    arms = " UNION ".join(
-        f"""
-        SELECT e.source, e.target, e.kind
-          FROM edges AS e JOIN memories AS a ON a.key = e.source JOIN memories AS b ON b.key = e.target
-         WHERE e.{side} IN ({keys_}) AND e.kind IN ({kinds_})
-           AND a.status = 'active' AND b.status = 'active' AND {at_source} AND {at_target}
-        """
-        for side in ("source", "target")
-    )
-    once: tuple[int | str, ...] = (*keys, *kinds, *values, *values)
-    found: list[Any] = connection.execute(arms, once + once).fetchall()
-    return found
+    def fetch(self, reader: Reader, keys: Sequence[int], *, as_of: datetime | None = None) -> list[Memory]:
+        """The visible ones among `keys`, in that order; with `as_of` as they stood at that moment."""
+        with self._gate.read(reader, "fetch") as connection:
+            found = by_keys(connection, readable(reader), keys)
+            if as_of is not None:
+                found = as_then(connection, found, as_of)
+        self._gate.note(reader, "fetch", count=len(found))
+        return found
+
+    def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
+        """Newest first. A page goes on below the key of the last row: what comes or goes meanwhile moves nothing else."""
+        bounded(limit, self._gate.limits.page_limit, "a page")
+        check_filter(where.kinds, where.statuses, where.since, where.until)
+        about, secret = _listing("list", reader, where), self._gate.opened.cursor_key
+        before = None if cursor is None else ciphers.open_cursor(cursor, about, secret)
+        with self._gate.read(reader, "list") as connection:
+            found = page(connection, readable(reader), where, before=before, limit=limit + 1)
+        self._gate.note(reader, "list", count=min(len(found), limit))
+        more = len(found) > limit
+        return Page(tuple(found[:limit]), ciphers.seal_cursor(found[limit - 1].key, about, secret) if more else None)
+
+    def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]:
+        """The visible ones among `ids`, in that order."""
+        with self._gate.read(reader, "get") as connection:
+            found = by_ids(connection, readable(reader), ids)
+        for memory in found:
+            self._gate.note(reader, "get", subject=memory.id, count=1)
+        if not found:
+            self._gate.note(reader, "get")
+        return found
+
+    def traits(self, reader: Reader, keys: Sequence[int]) -> dict[int, CandidateTraits]:
+        """Who said each of these memories, in which session, when, and how much it tells."""
+        with self._gate.read(reader, "heard") as connection:
+            return traits(connection, readable(reader), keys)
+
+    def lasting(self, reader: Reader, keys: Sequence[int]) -> set[int]:
+        """Those of these memories that say since when something goes on."""
+        with self._gate.read(reader, "heard") as connection:
+            return lasting(connection, readable(reader), keys)
+
+    def record_access(self, reader: Reader, keys: Sequence[int]) -> None:
+        """Count that these were given as an answer. Who may not write moves no counts."""
+        if reader.writes:
+            self._gate.accesses.note(keys)
+
+    def versions(self, reader: Reader, memory_id: str) -> list[Version]:
+        with self._gate.read(reader, "versions") as connection:
+            found = versions(connection, readable(reader), memory_id)
+        self._gate.note(reader, "versions", subject=memory_id, count=len(found))
+        return found
+
+    def status_history(self, reader: Reader, memory_id: str) -> list[StatusChange]:
+        with self._gate.read(reader, "status_history") as connection:
+            found = status_history(connection, readable(reader), memory_id)
+        self._gate.note(reader, "status_history", subject=memory_id, count=len(found))
+        return found
+
+    def by_digest(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, str]:
+        """Ids of active memories, written from exactly where this reader stands, that say the same."""
+        with self._gate.read(reader, "digests") as connection:
+            return by_digest(connection, readable(replace(reader, policy=Policy.OWN)), wanted)
+
+    def keys_having(self, reader: Reader, where: Filter) -> list[int]:
+        """Keys of the visible memories that a filter lets pass: for an index that does not hold what it asks."""
+        with self._gate.read(reader, "keys") as connection:
+            return keys_having(connection, readable(reader), where)
+
+    def counts(self, reader: Reader) -> Counts:
+        with self._gate.read(reader, "counts") as connection:
+            return counts(connection, readable(reader))
+
+    def export(self, reader: Reader, *, after: int, limit: int) -> tuple[list[Memory], list[tuple[int, int, Turn]], list[Edge]]:
+        """All that is known above a key, in the order it came: memories, (memory, number, turn) they came from, links."""
+        bounded(limit, self._gate.limits.page_limit, "a page")
+        with self._gate.read(reader, "export") as connection:
+            seen = readable(reader)
+            found = export_rows(connection, seen, after=after, limit=limit)
+            said = turns.of_memories(connection, seen, [memory.key for memory in found]) if found else []
+            linked = links.at(connection, seen, [memory.id for memory in found]) if found else []
+        self._gate.note(reader, "export", count=len(found))
+        return found, said, linked
+
+    def add(self, reader: Reader, drafts: Sequence[Memory], *, timeout: float | None = None) -> list[Memory]:
+        """Keep new memories, all or none; returns them with ids, keys and dates."""
+        with self._gate.watched(reader, "add"):
+            settings = self._gate.live.now
+            for draft in drafts:
+                check_memory(draft, settings)
+                require_writable(reader, draft.scope)
+            now = self._gate.env.now()
+            ready = [
+                replace(
+                    draft, id=draft.id or self._gate.env.new_id(), learned_at=draft.learned_at or now, updated_at=now, version=1
+                )
+                for draft in map(dated, drafts)
+            ]
+            if not ready:
+                return []
+            return self._gate.write(
+                reader,
+                "add",
+                lambda connection: self._reconciliation.understand(
+                    connection, reader, [insert(connection, memory) for memory in ready], now
+                ),
+                entries=[
+                    self._gate.audit.entry(reader, "add", subject=memory.id, count=1, digest=self._gate.audit.digest(memory.text))
+                    for memory in ready
+                ],
+                timeout=timeout,
+            )
+
+    def update(
+        self,
+        reader: Reader,
+        memory_id: str,
+        changes: Changes,
+        *,
+        since: datetime | None = None,
+        timeout: float | None = None,
+        once: Once | None = None,
+    ) -> Memory:
+        """Change a memory; an earlier wording stays as a version. `since`: its `updated_at`, if it must still be that."""
+        with self._gate.watched(reader, "update", memory_id):
+
+            def work(connection: apsw.Connection) -> Memory:
+                old = unchanged(required(connection, writable(reader), memory_id), since)
+                wanted = _changeable(changes(old) if callable(changes) else changes)
+                version = old.version + ("text" in wanted and wanted["text"] != old.text)
+                new = replace(old, **wanted, version=version, updated_at=self._gate.env.now())  # type: ignore[arg-type]
+                check_memory(new, self._gate.live.now)
+                new = dated(new)
+                rewrite(connection, old, new)
+                if new.text != old.text:
+                    claims.forget(connection, new.key)
+                if new.tier is not old.tier:
+                    self._reconciliation.retiered(connection, new)
+                if new.text != old.text or new.flagged > old.flagged:
+                    working.forget_handed(connection, [old.text])
+                if new.text != old.text:
+                    new = self._reconciliation.understand(connection, reader, [new], self._gate.env.now())[0]
+                    self._reconciliation.unfound(connection, new.key, self._gate.env.now())
+                return new
+
+            return self._gate.write(reader, "update", work, subject=memory_id, timeout=timeout, once=once)
+
+    def set_status(
+        self,
+        reader: Reader,
+        memory_id: str,
+        status: Status,
+        reason: str,
+        *,
+        timeout: float | None = None,
+        once: Once | None = None,
+    ) -> Memory:
+        return self.set_statuses(reader, [memory_id], status, reason, timeout=timeout, once=once)[0]
+
+    def set_statuses(
+        self,
+        reader: Reader,
+        ids: Sequence[str],
+        status: Status,
+        reason: str,
+        *,
+        since: datetime | None = None,
+        timeout: float | None = None,
+        once: Once | None = None,
+    ) -> list[Memory]:
+        """Change the status of memories, all or none; `since` as for `update`."""
+        with self._gate.watched(reader, "status"):
+            check_status(status, reason, self._gate.live.now)
+            now = self._gate.env.now()
+
+            def work(connection: apsw.Connection) -> list[Memory]:
+                for memory_id in dict.fromkeys(ids):
+                    unchanged(required(connection, writable(reader), memory_id), since)
+                moved = [
+                    self._reconciliation.move(connection, reader, memory_id, status, reason, now)
+                    for memory_id in dict.fromkeys(ids)
+                ]
+                if status != Status.ACTIVE:
+                    working.forget_handed(connection, [memory.text for memory in moved])
+                return moved
+
+            entries = [self._gate.audit.entry(reader, f"status:{status}", subject=memory_id, count=1) for memory_id in ids]
+            return self._gate.write(reader, "status", work, entries=entries, timeout=timeout, once=once)

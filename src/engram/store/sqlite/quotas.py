@@ -1,57 +1,90 @@
-"""The statements on writes that are made once: which keys were used by whom, for what, and what was answered.
-
-A receipt is written in the transaction of the write itself, so that it is there exactly if the write is, whoever dies when. It
-holds ids and numbers, no word of a memory; those of an older release may (`plain` is 0), and are emptied by erasing.
-"""
+"""TODO."""
 
 from __future__ import annotations
 
-import hmac
-from typing import Any
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engram.errors import KeyReused
-from engram.store.ports import Told
-from engram.values.frozen import frozen
+from engram.env import to_micros
+from engram.guard.limits import RateLimits, check_rate
+from engram.models.spending import Check
+from engram.types import Reader, scope_values
+
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
 
 
-@frozen
-class Request:
-    """A caller's key and what it is for, as this vault's digests of them; when, and since when receipts are kept (µs)."""
+_MINUTE = 60_000_000
 
-    name: bytes
-    about: bytes
-    at: int
-    since: int
+_SPENDING_KEPT = timedelta(days=2)
 
 
-def told(connection: apsw.Connection, request: Request) -> str | None:
-    """What was answered to this very request; None if it is new."""
-    sql = "SELECT request, body FROM receipts WHERE name = ? AND at >= ?"
-    found: list[Any] = connection.execute(sql, (request.name, request.since)).fetchall()
-    if not found:
-        return None
-    about, body = found[0]
-    if body is None or not hmac.compare_digest(about, request.about):
-        raise KeyReused("this idempotency key was used for something else.")
-    return bytes(body).decode()
+def _spent(connection: apsw.Connection, since: datetime) -> tuple[int, int]:
+    found: list[Any] = connection.execute(
+        "SELECT coalesce(sum(calls), 0), coalesce(sum(tokens), 0) FROM spendings WHERE minute > ?", (to_micros(since) // _MINUTE,)
+    ).fetchall()
+    return int(found[0][0]), int(found[0][1])
 
 
-def refuse_if_told(connection: apsw.Connection, request: Request) -> None:
-    answer = told(connection, request)
-    if answer is not None:
-        raise Told(answer)
+_TICK = 5_000_000  # µs: a minute is the last twelve of these
+
+_PATIENCE_S = 1.0  # a question does not wait for long because others write
+
+_QUESTIONS_KEPT = 86_400_000_000
 
 
-def keep(connection: apsw.Connection, request: Request, answer: str) -> None:
-    connection.execute("DELETE FROM receipts WHERE at < ?", (request.since,))
-    connection.execute(
-        "INSERT INTO receipts (name, request, at, body, plain) VALUES (?, ?, ?, ?, 1)",
-        (request.name, request.about, request.at, answer.encode()),
-    )
+class Quotas:
+    """Spending on language models, and the rate of questions."""
 
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
 
-def forget_old(connection: apsw.Connection) -> None:
-    """Part of erasing: an answer that an older release kept may hold words of what was erased. That it was given stays known."""
-    connection.execute("UPDATE receipts SET body = NULL WHERE NOT plain")
+    def spend(self, reader: Reader, at: datetime, calls: int, tokens: int, check: Check) -> None:
+        """Write it down, unless the check of what was spent raises: between the two nobody else writes."""
+
+        def work(connection: apsw.Connection) -> None:
+            check(partial(_spent, connection))
+            connection.execute("DELETE FROM spendings WHERE minute < ?", (to_micros(at - _SPENDING_KEPT) // _MINUTE,))
+            connection.execute(
+                """
+                INSERT INTO spendings (minute, calls, tokens) VALUES (?, ?, ?)
+                    ON CONFLICT (minute) DO UPDATE SET calls = calls + excluded.calls, tokens = tokens + excluded.tokens
+                """,
+                (to_micros(at) // _MINUTE, calls, tokens),
+            )
+
+        with self._gate.watched(reader, "spend"):
+            self._gate.write(reader, "spend", work)
+
+    def spent(self, reader: Reader, since: datetime) -> tuple[int, int]:
+        """Calls and tokens since that minute."""
+        with self._gate.read(reader, "spend") as connection:
+            return _spent(connection, since)
+
+    def count_question(self, reader: Reader, session: str, at: datetime, rates: RateLimits) -> None:
+        """Count one question of this reader's; `RateLimited` if it is one too many, which is not counted: who asks again too
+        early is not kept out for longer."""
+        who = self._gate.audit.digest("\x1f".join((*scope_values(reader.scope), reader.role, reader.policy)))
+        where, now = self._gate.audit.digest(f"session\x1f{session}"), to_micros(at)
+
+        def work(connection: apsw.Connection) -> None:
+            connection.execute("DELETE FROM probes WHERE tick < ?", ((now - _QUESTIONS_KEPT) // _TICK,))
+            recent = "SELECT tick, sum(times) FROM probes WHERE identity = ? AND tick > ? GROUP BY tick ORDER BY tick"
+            here = "SELECT coalesce(sum(times), 0) FROM probes WHERE identity = ? AND session = ?"
+            ticks: Iterable[Any] = connection.execute(recent, (who, (now - _MINUTE) // _TICK))
+            minute = [((tick * _TICK + _MINUTE - now) / 1e6, times) for tick, times in ticks]
+            check_rate(rates, minute, int(connection.execute(here, (who, where)).get))
+            connection.execute(
+                """
+                INSERT INTO probes (identity, session, tick, times) VALUES (?, ?, ?, 1)
+                    ON CONFLICT (identity, session, tick) DO UPDATE SET times = times + 1
+                """,
+                (who, where, now // _TICK),
+            )
+
+        with self._gate.watched(reader, "probe"):
+            self._gate.write(reader, "probe", work, timeout=_PATIENCE_S)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -18,9 +18,8 @@ from engram.guard.visibility import readable, writable
 from engram.rules.edges import DERIVED, LASTING, EdgeWeights
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import entities, facts, feedback, gaps, memories, turns, undo
+from engram.store.sqlite.reconciliation import INFERRED_FROM
 from engram.store.sqlite.rows import intern
-from engram.store.sqlite.understanding import INFERRED_FROM
-from engram.store.sqlite.writing import Writing
 from engram.store.validation import check_memory
 from engram.text.terms import identity_of
 from engram.types import Edge, Memory, Policy, Reader, Sensitivity, Source, Status
@@ -43,6 +42,11 @@ from engram.values.dreams import (
 from engram.values.episodes import REHEARSED, rehearsal_attributes, rehearsals_of
 from engram.values.frozen import field, mutable, replace
 from engram.values.identity import strictest
+
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+    from engram.store.sqlite.reconciliation import Reconciliation
+
 
 _AT_ONCE = 500
 
@@ -116,128 +120,6 @@ def affected(round: Round, revisions: Sequence[Proposal]) -> set[int]:
         waiting += found - keys
         keys |= found
     return keys
-
-
-class Revising(Writing):
-    """Mixed into the store."""
-
-    def _revise(self, round: Round, revision: Proposal) -> None:
-        """Make one revision, or count it as passed over."""
-        if isinstance(revision, Recheck):
-            _put_due(round, revision)
-        elif done := self._made(round, revision):
-            round.ids.setdefault(_DONE[type(revision)], []).append(done)
-        else:
-            round.passed_over += 1
-
-    def _made(self, round: Round, revision: ProposedChange) -> str:
-        """The id of what was revised; empty if it was passed over."""
-        match revision:
-            case Merge():
-                return self._merge(round, revision)
-            case Archive():
-                return _archive(round, revision)
-            case SetLayer():
-                return _place(round, revision)
-            case Reweigh():
-                return _weigh(round, revision)
-            case Rehearse():
-                return _rehearse(round, revision)
-            case AddLink():
-                return self._link(round, revision)
-            case RemoveLink():
-                return _unlink(round, revision)
-            case Derive():
-                return self._derive(round, revision)
-            case SettleContradiction():
-                return self._settled(round, revision)
-            case RecordGap():
-                return self._asked(round, revision)
-
-    def _merge(self, round: Round, revision: Merge) -> str:
-        old, heir = round.retirable(revision.memory), round.standing(revision.into)
-        if old is None or heir is None or old.id == heir.id or (old.scope, old.tier) != (heir.scope, heir.tier):
-            return ""
-        connection, now = round.connection, round.now
-        mine, theirs = turns.sources_of(connection, heir.key), turns.sources_of(connection, old.key)
-        witnesses = len(theirs - mine) if theirs else 1  # what came of the same turns is no second witness
-        round.rewrite(heir, _corroborated(heir, old, witnesses, now))
-        round.rewrite(old, replace(old, status=Status.MERGED, updated_at=now), revision.reason)
-        turns.link(connection, heir.key, sorted(theirs - mine))
-        self._put_links(round, [Edge(heir.id, old.id, undo.MERGED_FROM), *self._inherited(round, old, heir)])
-        return old.id
-
-    def _inherited(self, round: Round, old: Memory, heir: Memory) -> list[Edge]:
-        """What the one that is retired is linked to, its heir is linked to from now on."""
-        found = []
-        for edge in links.at(round.connection, writable(round.reader), [old.id]):
-            ends = [heir.id if end == old.id else end for end in (edge.source, edge.target)]
-            if edge.kind != undo.MERGED_FROM and ends[0] != ends[1]:
-                found.append(replace(edge, source=ends[0], target=ends[1]))
-        return found
-
-    def _link(self, round: Round, revision: AddLink) -> str:
-        ends = [round.standing(revision.edge.source), round.standing(revision.edge.target)]
-        if ends[0] is None or ends[1] is None or ends[0].scope != ends[1].scope or ends[0].id == ends[1].id:
-            return ""
-        return ends[0].id if self._put_links(round, [revision.edge]) else ""
-
-    def _put_links(self, round: Round, edges: Sequence[Edge]) -> int:
-        """Put links that are not there yet and close no circle; how many."""
-        put = 0
-        for edge in edges:
-            source, target = (self._key(round, end) for end in (edge.source, edge.target))
-            if links.known(round.connection, source, target, edge.kind) or links.closes(round.connection, source, target, edge):
-                continue
-            put += links.put(round.connection, writable(round.reader), [edge], round.now, self._live.tuned(EdgeWeights))
-        return put
-
-    def _key(self, round: Round, memory_id: str) -> int:
-        found = round.known.get(memory_id)
-        return found.key if found is not None else memories.one(round.connection, writable(round.reader), memory_id).key
-
-    def _derive(self, round: Round, revision: Derive) -> str:
-        found = [round.standing(one) for one in revision.sources]
-        sources = [one for one in found if one is not None]
-        if not sources or len(sources) < len(found) or len({one.scope for one in sources}) > 1 or revision.by not in DERIVED:
-            return ""
-        tier = reduce(strictest, (one.tier for one in sources), revision.memory.tier)
-        born = self._born(replace(revision.memory, source=Source.INFERRED, tier=tier), sources[0].scope, round.now)
-        check_memory(born, self._live.now)
-        here = readable(replace(round.reader, scope=born.scope, policy=Policy.OWN))
-        digest = [identity_of(born)]
-        known = memories.by_digest(round.connection, here, digest) or feedback.corrected(round.connection, here, digest)
-        if known or memories.is_put_away(round.connection, here, digest[0]):
-            return ""
-        made = memories.insert(round.connection, born)
-        if made.tier is Sensitivity.CLEARTEXT:
-            entities.note(round.connection, intern(round.connection, made.scope), made.key, made.text, made.speaker)
-        facts.put(round.connection, made, revision.facts)
-        round.known[made.id] = made
-        round.made.append(made.key)
-        self._put_links(round, [Edge(made.id, one.id, revision.by) for one in sources])
-        return made.id
-
-    def _settled(self, round: Round, revision: SettleContradiction) -> str:
-        memory = round.standing(revision.memory)
-        if memory is None or not facts.is_contested(round.connection, memory.key):
-            return ""
-        ruled = facts.settle(round.connection, intern(round.connection, memory.scope), memory)
-        decided = [one for one in ruled if one.link in (facts.SUPERSEDES, facts.OUTDATES)]
-        if not decided:
-            return ""
-        round.known[memory.id] = self._outdate(round.connection, round.reader, memory, decided, round.now)
-        for one in memories.by_ids(round.connection, writable(round.reader), [each.older for each in decided]):
-            round.known[one.id] = one
-        return memory.id
-
-    def _asked(self, round: Round, revision: RecordGap) -> str:
-        memory = round.standing(revision.memory)
-        if memory is None:
-            return ""
-        where = intern(round.connection, memory.scope), revision.text
-        put = gaps.put_new(round.connection, *where, to_micros(round.now), self._limits.gap_rows)
-        return memory.id if put else ""
 
 
 def _corroborated(heir: Memory, old: Memory, witnesses: int, now: datetime) -> Memory:
@@ -346,3 +228,129 @@ _DONE = {
     SettleContradiction: "settled",
     RecordGap: "asked",
 }
+
+
+class Revisions:
+    """TODO."""
+
+    def __init__(self, gate: Gate, reconciliation: Reconciliation) -> None:
+        self._gate = gate
+        self._reconciliation = reconciliation
+
+    def apply(self, round: Round, revision: Proposal) -> None:
+        """Make one revision, or count it as passed over."""
+        if isinstance(revision, Recheck):
+            _put_due(round, revision)
+        elif done := self._made(round, revision):
+            round.ids.setdefault(_DONE[type(revision)], []).append(done)
+        else:
+            round.passed_over += 1
+
+    def _made(self, round: Round, revision: ProposedChange) -> str:
+        """The id of what was revised; empty if it was passed over."""
+        match revision:
+            case Merge():
+                return self._merge(round, revision)
+            case Archive():
+                return _archive(round, revision)
+            case SetLayer():
+                return _place(round, revision)
+            case Reweigh():
+                return _weigh(round, revision)
+            case Rehearse():
+                return _rehearse(round, revision)
+            case AddLink():
+                return self._link(round, revision)
+            case RemoveLink():
+                return _unlink(round, revision)
+            case Derive():
+                return self._derive(round, revision)
+            case SettleContradiction():
+                return self._settled(round, revision)
+            case RecordGap():
+                return self._asked(round, revision)
+
+    def _merge(self, round: Round, revision: Merge) -> str:
+        old, heir = round.retirable(revision.memory), round.standing(revision.into)
+        if old is None or heir is None or old.id == heir.id or (old.scope, old.tier) != (heir.scope, heir.tier):
+            return ""
+        connection, now = round.connection, round.now
+        mine, theirs = turns.sources_of(connection, heir.key), turns.sources_of(connection, old.key)
+        witnesses = len(theirs - mine) if theirs else 1  # what came of the same turns is no second witness
+        round.rewrite(heir, _corroborated(heir, old, witnesses, now))
+        round.rewrite(old, replace(old, status=Status.MERGED, updated_at=now), revision.reason)
+        turns.link(connection, heir.key, sorted(theirs - mine))
+        self._put_links(round, [Edge(heir.id, old.id, undo.MERGED_FROM), *self._inherited(round, old, heir)])
+        return old.id
+
+    def _inherited(self, round: Round, old: Memory, heir: Memory) -> list[Edge]:
+        """What the one that is retired is linked to, its heir is linked to from now on."""
+        found = []
+        for edge in links.at(round.connection, writable(round.reader), [old.id]):
+            ends = [heir.id if end == old.id else end for end in (edge.source, edge.target)]
+            if edge.kind != undo.MERGED_FROM and ends[0] != ends[1]:
+                found.append(replace(edge, source=ends[0], target=ends[1]))
+        return found
+
+    def _link(self, round: Round, revision: AddLink) -> str:
+        ends = [round.standing(revision.edge.source), round.standing(revision.edge.target)]
+        if ends[0] is None or ends[1] is None or ends[0].scope != ends[1].scope or ends[0].id == ends[1].id:
+            return ""
+        return ends[0].id if self._put_links(round, [revision.edge]) else ""
+
+    def _put_links(self, round: Round, edges: Sequence[Edge]) -> int:
+        """Put links that are not there yet and close no circle; how many."""
+        put = 0
+        for edge in edges:
+            source, target = (self._key(round, end) for end in (edge.source, edge.target))
+            if links.known(round.connection, source, target, edge.kind) or links.closes(round.connection, source, target, edge):
+                continue
+            put += links.put(round.connection, writable(round.reader), [edge], round.now, self._gate.live.tuned(EdgeWeights))
+        return put
+
+    def _key(self, round: Round, memory_id: str) -> int:
+        found = round.known.get(memory_id)
+        return found.key if found is not None else memories.required(round.connection, writable(round.reader), memory_id).key
+
+    def _derive(self, round: Round, revision: Derive) -> str:
+        found = [round.standing(one) for one in revision.sources]
+        sources = [one for one in found if one is not None]
+        if not sources or len(sources) < len(found) or len({one.scope for one in sources}) > 1 or revision.by not in DERIVED:
+            return ""
+        tier = reduce(strictest, (one.tier for one in sources), revision.memory.tier)
+        born = self._gate.new_memory(replace(revision.memory, source=Source.INFERRED, tier=tier), sources[0].scope, round.now)
+        check_memory(born, self._gate.live.now)
+        here = readable(replace(round.reader, scope=born.scope, policy=Policy.OWN))
+        digest = [identity_of(born)]
+        known = memories.by_digest(round.connection, here, digest) or feedback.corrected(round.connection, here, digest)
+        if known or memories.is_put_away(round.connection, here, digest[0]):
+            return ""
+        made = memories.insert(round.connection, born)
+        if made.tier is Sensitivity.CLEARTEXT:
+            entities.note(round.connection, intern(round.connection, made.scope), made.key, made.text, made.speaker)
+        facts.put(round.connection, made, revision.facts)
+        round.known[made.id] = made
+        round.made.append(made.key)
+        self._put_links(round, [Edge(made.id, one.id, revision.by) for one in sources])
+        return made.id
+
+    def _settled(self, round: Round, revision: SettleContradiction) -> str:
+        memory = round.standing(revision.memory)
+        if memory is None or not facts.is_contested(round.connection, memory.key):
+            return ""
+        ruled = facts.settle(round.connection, intern(round.connection, memory.scope), memory)
+        decided = [one for one in ruled if one.link in (facts.SUPERSEDES, facts.OUTDATES)]
+        if not decided:
+            return ""
+        round.known[memory.id] = self._reconciliation.outdate(round.connection, round.reader, memory, decided, round.now)
+        for one in memories.by_ids(round.connection, writable(round.reader), [each.older for each in decided]):
+            round.known[one.id] = one
+        return memory.id
+
+    def _asked(self, round: Round, revision: RecordGap) -> str:
+        memory = round.standing(revision.memory)
+        if memory is None:
+            return ""
+        where = intern(round.connection, memory.scope), revision.text
+        put = gaps.put_new(round.connection, *where, to_micros(round.now), self._gate.limits.gap_rows)
+        return memory.id if put else ""

@@ -4,16 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from engram.env import from_micros
-from engram.guard.visibility import Visibility
+from engram.guard.visibility import Visibility, readable, require_writable, writable
+from engram.rules.edges import EdgeWeights
+from engram.store.ports import Once
 from engram.store.sqlite import connection as sealed
+from engram.store.sqlite import edges, episodes, memories, turns, vectors
 from engram.store.sqlite.rows import Value, micros, predicate
-from engram.types import Memory
-from engram.values.episodes import Cue, FailureMode, Practice, Precondition, Refinement, Skill, SkillStep
+from engram.store.validation import check_memory, dated
+from engram.types import Draft, Edge, Memory, Reader, Space
+from engram.values.episodes import (
+    Cue,
+    FailureMode,
+    Practice,
+    Precondition,
+    Refinement,
+    Skill,
+    SkillStep,
+)
+from engram.values.frozen import replace
+
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
 
 _CUE, _PRECONDITION, _STEP, _FAILURE, _REFINEMENT = "cue", "precondition", "step", "failure", "refinement"
 
@@ -116,3 +133,63 @@ def _skill(connection: apsw.Connection, memory: Memory) -> Skill | None:
 
 def _at(moment: int | None) -> datetime:
     return from_micros(moment or 0)
+
+
+class Skills:
+    """Skills learned from episodes."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def put(
+        self,
+        reader: Reader,
+        skill: Skill,
+        draft: Draft,
+        *,
+        sources: Sequence[str] = (),
+        space: Space | None = None,
+        once: Once | None = None,
+    ) -> Skill:
+        """Keep a skill, new or as it is now; `sources` are the episodes it was learned from."""
+        with self._gate.watched(reader, "skill", draft.memory.id):
+            check_memory(draft.memory, self._gate.live.now)
+            require_writable(reader, draft.memory.scope)
+            now = self._gate.env.now()
+
+            def work(connection: apsw.Connection) -> Skill:
+                memory = self._put_memory(connection, reader, draft, space, now)
+                put(connection, replace(skill, memory=memory))
+                taught = [Edge(memory.id, source, episodes.LEARNED_FROM) for source in sources]
+                edges.put(connection, writable(reader), taught, now, self._gate.live.tuned(EdgeWeights))
+                return of(connection, [memory])[0]
+
+            return self._gate.write(reader, "skill", work, subject=draft.memory.id, once=once)
+
+    def _put_memory(
+        self, connection: apsw.Connection, reader: Reader, draft: Draft, space: Space | None, now: datetime
+    ) -> Memory:
+        if not draft.memory.id:
+            return turns.keep_draft(
+                connection, replace(draft, memory=self._gate.new_memory(draft.memory, draft.memory.scope, now)), space
+            )
+        old = memories.required(connection, writable(reader), draft.memory.id)
+        changed = draft.memory.text != old.text
+        new = dated(draft.memory, version=old.version + changed, updated_at=now, status=old.status, key=old.key)
+        memories.rewrite(connection, old, new)
+        if changed:
+            vectors.put_vector(connection, reader, new, draft.vector, space)
+        return new
+
+    def select(self, reader: Reader, *, ids: Sequence[str] | None = None, limit: int = 500) -> list[Skill]:
+        """Skills in use, the newest first; or those of `ids`."""
+        with self._gate.read(reader, "skills") as connection:
+            seen = readable(reader)
+            found = (
+                memories.by_ids(connection, seen, ids)
+                if ids is not None
+                else memories.by_keys(connection, seen, keys(connection, seen, limit))
+            )
+            made = of(connection, found)
+        self._gate.note(reader, "skills", count=len(made))
+        return made

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engram.guard.visibility import Visibility
+from engram.env import to_micros
+from engram.guard.visibility import Visibility, readable
+from engram.store.ports import Filter
+from engram.store.sqlite import connection as sealed
+from engram.store.sqlite import rows
 from engram.store.sqlite.rows import predicate
+from engram.store.validation import (
+    bounded,
+    check_terms,
+)
+from engram.text.terms import layout
+from engram.types import (
+    Reader,
+    TextHit,
+)
+
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
 
 Found = tuple[int, float]
 """A memory's key, and how well it matches."""
 
+
 Condition = tuple[str, Sequence[int | float | str | bytes | None]]
 """SQL on `memories AS m` that is led by AND, and its values: a filter, as `rows.conditions` renders it."""
+
 
 ACTIVE: Condition = (" AND m.status IN (?)", ("active",))
 
@@ -95,3 +115,116 @@ def frequency(connection: apsw.Connection, term: str, most: int) -> int:
     """In how many memories a term stands, counted up to `most`."""
     sql = "SELECT count(*) FROM (SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT ?)"
     return int(connection.execute(sql, (_quoted(term), most)).get)
+
+
+class TextIndex:
+    """The full-text index over memories and their earlier wordings."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def search(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
+        """Memories that hold any of the terms, best first."""
+        check_terms(terms)
+        if not terms:
+            return []
+        bounded(limit, self._gate.limits.page_limit, "a search")
+        with self._gate.read(reader, "search") as connection:
+            condition, narrow, around = rows.conditions(where), rows.narrow(where), self._gate.limits.around_weight
+            hits = search_text(connection, readable(reader), condition, terms, limit, around, narrow=narrow)
+            found = [TextHit(key, score) for key, score in hits]
+        self._gate.note(reader, "search", count=len(found), digest=self._gate.audit.digest(" ".join(terms)))
+        return found
+
+    def frequencies(self, reader: Reader, terms: Sequence[str], *, most: int) -> list[int]:
+        """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
+        check_terms(terms)
+        with self._gate.read(reader, "frequencies") as connection:
+            return [frequency(connection, term, most) for term in terms]
+
+    def search_versions(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter) -> list[TextHit]:
+        """Memories by words that they had at `where.as_of` and no longer have."""
+        check_terms(terms)
+        with self._gate.read(reader, "search") as connection:
+            found = search_wordings(connection, readable(reader), where, terms[:_WORDING_TERMS], limit) if terms else []
+        self._gate.note(reader, "search", count=len(found), digest=self._gate.audit.digest(" ".join(terms)))
+        return found
+
+
+_WORDING_TERMS = 32  # of a question that are looked for in earlier wordings: each is a scan of them
+
+
+def index_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
+    connection.execute("INSERT INTO lexicon (rowid, words, around) VALUES (?, ?, ?)", (key, layout(text), layout(around)))
+
+
+def unindex_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
+    """The index keeps no copy of the text, so it is told again what to take out."""
+    connection.execute(
+        "INSERT INTO lexicon (lexicon, rowid, words, around) VALUES ('delete', ?, ?, ?)", (key, layout(text), layout(around))
+    )
+
+
+def _indexed(connection: apsw.Connection, key: int) -> str:
+    sql = f"SELECT {sealed.INDEXED} FROM contents AS c JOIN memories AS m ON m.key = c.memory WHERE m.key = ?"
+    return str(connection.execute(sql, (key,)).get or "")
+
+
+def _around(connection: apsw.Connection, key: int) -> str:
+    return str(connection.execute("SELECT around FROM contents WHERE memory = ?", (key,)).get or "")
+
+
+def reframe(connection: apsw.Connection, key: int, around: str) -> None:
+    """Tell the text index what stands around a memory now."""
+    text, before = _indexed(connection, key), _around(connection, key)
+    if before == around:
+        return
+    unindex_words(connection, key, text, before)
+    index_words(connection, key, text, around)
+    connection.execute("UPDATE contents SET around = ? WHERE memory = ?", (around, key))
+
+
+def reindex(connection: apsw.Connection) -> None:
+    """Make the text index anew from the words; it holds nothing that cannot be made again."""
+    connection.execute("INSERT INTO lexicon (lexicon) VALUES ('delete-all')")
+    sql = f"SELECT m.key, {sealed.INDEXED}, c.around FROM contents AS c JOIN memories AS m ON m.key = c.memory ORDER BY m.key"
+    for key, text, around in connection.execute(sql):
+        index_words(connection, key, text, around)
+
+
+def adrift(connection: apsw.Connection) -> int:
+    """How many memories the text index lacks or has too many."""
+    return int(
+        connection.execute(
+            """
+            SELECT (SELECT count(*) FROM contents WHERE memory NOT IN (SELECT id FROM lexicon_docsize))
+                 + (SELECT count(*) FROM lexicon_docsize WHERE id NOT IN (SELECT memory FROM contents))
+            """
+        ).get
+    )
+
+
+_WORDING = sealed.told("versions", "text", "v")
+
+
+def search_wordings(
+    connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int
+) -> list[TextHit]:
+    """Memories whose wording at `where.as_of`, replaced since, holds any of the terms: by how many of them it holds."""
+    if where.as_of is None:
+        return []
+    visible, values = predicate(seen, "m.scope")
+    extra, more = rows.conditions(where)
+    then = to_micros(where.as_of)
+    held = " + ".join(f"(instr(lower({_WORDING}), ?) > 0)" for _ in terms)
+    sql = f"""
+        SELECT key, held FROM (
+            SELECT m.key AS key, {held} AS held
+              FROM versions AS v JOIN memories AS m ON m.key = v.memory
+             WHERE v.replaced_at > ? AND {visible}{extra}
+               AND NOT EXISTS (SELECT 1 FROM versions AS e
+                                WHERE e.memory = v.memory AND e.number < v.number AND e.replaced_at > ?))
+         WHERE held > 0 ORDER BY held DESC, key DESC LIMIT ?
+    """
+    found: list[Any] = connection.execute(sql, (*terms, then, *values, *more, then, limit)).fetchall()
+    return [TextHit(int(key), held / len(terms)) for key, held in found]

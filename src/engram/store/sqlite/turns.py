@@ -8,18 +8,35 @@ column of its own, which is brought up to date when the next turn comes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.guard.visibility import Visibility
+from engram.guard.visibility import Visibility, readable, require_owner
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import memories, vectors
+from engram.store.sqlite import memories, text_index, vectors
 from engram.store.sqlite.rows import intern, predicate
 from engram.text.english.grammar import is_assistant
-from engram.types import Draft, Memory, PendingTurn, Scope, Sensitivity, Turn, scope_values
+from engram.types import (
+    Draft,
+    Memory,
+    PendingTurn,
+    Policy,
+    Reader,
+    Scope,
+    Sensitivity,
+    Space,
+    Status,
+    Turn,
+    scope_values,
+)
+from engram.values.frozen import replace
 from engram.values.identity import strictest
+
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
 
 _SAID = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
 
@@ -97,7 +114,7 @@ def reframe(connection: apsw.Connection, turns: Sequence[int]) -> None:
     """Tell the text index anew what stands around the memories of these turns."""
     touched = [memory for turn in turns for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
     for memory in dict.fromkeys(touched):
-        memories.reframe(connection, memory, frames(connection, memory))
+        text_index.reframe(connection, memory, frames(connection, memory))
 
 
 def frames(connection: apsw.Connection, memory: int) -> str:
@@ -148,7 +165,7 @@ def forget_sources(connection: apsw.Connection, memory: int) -> None:
         waiting += [key for key in beside if key is not None and key not in waiting and key not in left]
         _remove(connection, turn)
     for other in dict.fromkeys(kin):
-        memories.reframe(connection, other, frames(connection, other))
+        text_index.reframe(connection, other, frames(connection, other))
     reframe(connection, left)
 
 
@@ -161,7 +178,7 @@ def expire(connection: apsw.Connection, before: int, limit: int) -> int:
     for turn in doomed:
         _remove(connection, turn)
     for memory in dict.fromkeys(kin):
-        memories.reframe(connection, memory, frames(connection, memory))
+        text_index.reframe(connection, memory, frames(connection, memory))
     reframe(connection, [turn for turn in near if turn not in set(doomed)])
     return len(doomed)
 
@@ -323,3 +340,77 @@ def _neighbour(connection: apsw.Connection, turn: int, way: str) -> int | None:
         (turn,),
     ).get
     return None if key is None else int(key)
+
+
+def keep_draft(connection: apsw.Connection, draft: Draft, space: Space | None) -> Memory:
+    """Store a memory that no turn was the source of, with its vector if the vault's space is of the same model."""
+    key = vectors.own_space(connection, space) if draft.vector else None
+    return keep(connection, [], [draft], key)[0]
+
+
+class Turns:
+    """Turns: what was said, verbatim."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def of(self, reader: Reader, memory_id: str) -> list[Turn]:
+        """The words a memory came from, as they were said."""
+        with self._gate.read(reader, "turns") as connection:
+            key = memories.required(connection, readable(reader), memory_id).key
+            found = of_memory(connection, readable(reader), key)
+        self._gate.note(reader, "turns", subject=memory_id, count=len(found))
+        return found
+
+    def last(self, reader: Reader, session: str) -> Turn | None:
+        """What was said last in this session, where the reader stands."""
+        with self._gate.read(reader, "turns") as connection:
+            return last_of(connection, reader.scope, session)
+
+    def before(self, reader: Reader, session: str, key: int, *, limit: int) -> list[Turn]:
+        """What was said in a session just before the turn of this key, where the reader stands."""
+        with self._gate.read(reader, "turns") as connection:
+            return before(connection, reader.scope, session, key, limit)
+
+    def waiting(self, reader: Reader, session: str, *, limit: int) -> list[PendingTurn]:
+        """The turns of a session that a model has not read yet, where the reader stands."""
+        with self._gate.read(reader, "turns") as connection:
+            return waiting(connection, reader.scope, session, limit)
+
+    def waiting_sessions(self, reader: Reader) -> list[tuple[Scope, str]]:
+        require_owner(reader, "all sessions")
+        with self._gate.readers.use("turns") as connection:
+            return waiting_sessions(connection)
+
+    def derived(self, reader: Reader, keys: Sequence[int]) -> list[Memory]:
+        """The active memories, written from where this reader stands, that came from these turns."""
+        with self._gate.read(reader, "turns") as connection:
+            here = readable(replace(reader, policy=Policy.OWN))
+            found = memories.by_keys(connection, here, memories_of(connection, keys))
+        return [memory for memory in found if memory.status is Status.ACTIVE]
+
+    def known_refs(self, reader: Reader, refs: Sequence[str]) -> set[str]:
+        with self._gate.read(reader, "refs") as connection:
+            return known_refs(connection, readable(reader), refs)
+
+    def digest(self, words: str) -> str:
+        """What these words are known again by in this vault: a keyed digest, which tells nobody else what they are."""
+        return self._gate.audit.digest(words)
+
+    def expire(self, reader: Reader) -> int:
+        """Let go of turns that are older than is kept; the memories made from them stay. How many went."""
+        days = self._gate.live.now.turn_days
+        with self._gate.watched(reader, "expire"):
+            require_owner(reader, "the age of turns")
+            before = to_micros(self._gate.env.now()) - int(days * 86_400_000_000)
+            if not days or not self._any_before(before):
+                return 0
+            return self._gate.write(reader, "expire", lambda connection: expire(connection, before, _EXPIRED))
+
+    def _any_before(self, moment: int) -> bool:
+        with self._gate.readers.use("turns") as connection:
+            return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM turns WHERE at < ?)", (moment,)).get)
+
+
+_EXPIRED = 500
+"""Turns let go of in one transaction."""

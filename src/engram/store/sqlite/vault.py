@@ -89,10 +89,11 @@ class Opened:
 
 def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[SqliteStore, str]:
     """The store of the vault at `path`, made if missing; and, if it was made, the sentence about its key."""
+    from engram.store.sqlite.gate import Gate
     from engram.store.sqlite.store import SqliteStore  # all verbs: `glimpse` has fewer, and no time for the others
 
     opened, notice = enter(path, live, env, credentials)
-    return SqliteStore(opened, live, env), notice
+    return SqliteStore(Gate(opened, live, env)), notice
 
 
 def enter(path: Path, live: LiveSettings, env: Env, credentials: Credentials, *, brief: bool = False) -> tuple[Opened, str]:

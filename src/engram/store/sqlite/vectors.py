@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engram.errors import DimensionMismatch
-from engram.guard.visibility import Visibility
+from engram.crypto.ciphers import SealedFileReader, SealedFileWriter
+from engram.errors import DimensionMismatch, DiskFull, EncryptionFailed
+from engram.guard.visibility import Visibility, readable, require_owner, require_writer, writable
+from engram.log import Log
+from engram.store.folder import hide_snapshot_times, sync_folder
 from engram.store.ports import Filter
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import rows
 from engram.store.sqlite.rows import predicate
-from engram.types import Space
+from engram.store.validation import (
+    check_vectors,
+)
+from engram.types import (
+    Memory,
+    Reader,
+    Space,
+)
+
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
 
 _KEPT = "CASE tier WHEN 'confidential' THEN project(?) ELSE ? END"
 """A vector as its memory's tier has it stored."""
@@ -152,3 +168,177 @@ def clear_space(connection: apsw.Connection, name: str) -> int:
     connection.execute(questions, (name,))
     connection.execute("DELETE FROM spaces WHERE name = ?", (name,))
     return removed
+
+
+log = Log("engram.store")
+
+
+_NUMBER_BYTES = 8
+
+
+def forget_numbers(connection: apsw.Connection) -> None:
+    """From this commit on no snapshot counts."""
+    connection.execute("DELETE FROM meta WHERE name >= 'snapshot:' AND name < 'snapshot;'")
+
+
+def _meta(name: str) -> str:
+    return f"snapshot:{name}"
+
+
+def put_vector(connection: apsw.Connection, reader: Reader, memory: Memory, vector: bytes | None, space: Space | None) -> None:
+    """Store the vector of one memory, unless the vault's space belongs to another model."""
+    if vector is not None and space is not None and own_space(connection, space) is not None:
+        put_vectors(connection, writable(reader), space, {memory.key: vector})
+
+
+class Vectors:
+    """Vectors of memories by space, and the sealed snapshots of a vector index."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def space(self, name: str) -> Space | None:
+        """Whose vectors a space holds; None if there is no such space yet."""
+        with self._gate.readers.use("vectors") as connection:
+            found: list[Any] = connection.execute("SELECT name, model, dimensions FROM spaces WHERE name = ?", (name,)).fetchall()
+        return next((Space(*row) for row in found), None)
+
+    def visible(self, reader: Reader, space: str, *, where: Filter = Filter()) -> Iterator[tuple[int, bytes]]:
+        """The stored vectors this reader may search among."""
+        with self._gate.read(reader, "vectors") as connection:
+            self._gate.note(reader, "vectors")
+            yield from vectors(connection, readable(reader), where, space)
+
+    def missing(self, reader: Reader, space: str, *, after: int, limit: int) -> list[tuple[int, str, str]]:
+        with self._gate.read(reader, "backlog") as connection:
+            return without_vector(connection, readable(reader), space, after, limit)
+
+    def lacks(self, reader: Reader, space: str) -> bool:
+        """Are there memories without a vector, as far as the oldest and the newest tell?"""
+        with self._gate.read(reader, "backlog") as connection:
+            return lacking(connection, readable(reader), space)
+
+    def rows(self, reader: Reader, space: str, *, after: int, limit: int) -> list[Any]:
+        """What a vector index of the whole vault is made of, in key order."""
+        require_owner(reader, "the rows of a vector space")
+        with self._gate.readers.use("vectors") as connection:
+            return space_rows(connection, space, "m.key > ? ORDER BY m.key LIMIT ?", (after, limit))
+
+    def size(self, reader: Reader, space: str) -> int:
+        """How many rows a space has at most: counting vectors would read all of them, memories are counted by an index."""
+        require_owner(reader, "the rows of a vector space")
+        with self._gate.readers.use("vectors") as connection:
+            return int(connection.execute("SELECT count(*) FROM memories").get)
+
+    def rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> list[Any]:
+        require_owner(reader, "the rows of a vector space")
+        found: list[Any] = []
+        with self._gate.readers.use("vectors") as connection:
+            for start in range(0, len(keys), 500):
+                some = keys[start : start + 500]
+                found += space_rows(connection, space, f"m.key IN ({', '.join('?' * len(some))})", some)
+        return found
+
+    def put(
+        self,
+        reader: Reader,
+        space: str,
+        vectors: Mapping[int, bytes],
+        *,
+        model: str,
+        dimensions: int,
+        said: Mapping[int, str] | None = None,
+    ) -> int:
+        """Store vectors; how many were. `said`: the words they were made of; a memory that has others by now is passed over."""
+        with self._gate.watched(reader, "put_vectors"):
+            require_writer(reader)
+            check_vectors(vectors, dimensions)
+            owned, target = writable(reader), Space(space, model, dimensions)
+            return self._gate.write(
+                reader,
+                "put_vectors",
+                lambda connection: put_vectors(connection, owned, target, vectors, said),
+                count=len(vectors),
+            )
+
+    def clear(self, reader: Reader, space: str) -> int:
+        """Take every vector out of a space, so that another model can have it; how many there were."""
+        with self._gate.watched(reader, "clear_space"):
+            require_owner(reader, "making vectors anew")
+            return self._gate.write(reader, "clear_space", lambda connection: clear_space(connection, space))
+
+    @contextmanager
+    def snapshot(self, reader: Reader, name: str) -> Iterator[SealedFileReader | None]:
+        """What was put away under this name, if it is still good; reading it may raise EncryptionFailed."""
+        require_owner(reader, "the snapshot of an index")
+        with self._gate.readers.use("a snapshot") as connection:
+            known = connection.execute("SELECT value FROM meta WHERE name = ?", (_meta(name),)).get
+        try:
+            file = (self._gate.opened.folder.index / f"{name}.snap").open("rb")
+        except OSError:
+            yield None
+            return
+        with file:
+            yield self._opener(file, name, known)
+
+    def has_snapshot(self, name: str) -> bool:
+        return (self._gate.opened.folder.index / f"{name}.snap").exists()
+
+    def put_snapshot(self, reader: Reader, name: str, fill: Callable[[SealedFileWriter], int]) -> bool:
+        """Put away what `fill` writes (it says how many rows); it is called once the file is made. False if it was erased."""
+        require_owner(reader, "the snapshot of an index")
+        if self._gate.opened.read_only or self._gate.writer.damage is not None or self._gate.closed:
+            return False
+        folder = self._gate.opened.folder
+        number = int.from_bytes(self._gate.env.random(_NUMBER_BYTES)) >> 1
+        part = folder.index / f"{self._gate.env.random(8).hex()}.part"
+        try:
+            folder.index.mkdir(mode=0o700, exist_ok=True)
+            folder.index.chmod(0o700)
+            count = self._write_part(part, name, number, fill)
+
+            def place(connection: apsw.Connection) -> bool:
+                try:
+                    part.replace(folder.index / f"{name}.snap")
+                except FileNotFoundError:
+                    return False
+                connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_meta(name), number))
+                return True
+
+            placed = self._gate.write(reader, "snapshot", place, count=count)
+            sync_folder(folder.index)
+        except OSError as error:
+            raise DiskFull(f"the snapshot of an index could not be written ({error.strerror}).") from error
+        finally:
+            part.unlink(missing_ok=True)
+            self._hide_index_times()
+        return placed
+
+    def _write_part(self, part: os.PathLike[str], name: str, number: int, fill: Callable[[SealedFileWriter], int]) -> int:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            sealer = SealedFileWriter(file, self._gate.opened.snapshot_key, name, self._gate.env.random)
+            sealer.write(number.to_bytes(_NUMBER_BYTES))
+            count = fill(sealer)
+            bucket = self._gate.live.now.size_bucket_kib * 1024
+            if bucket:  # sizes move in steps, as the database's do
+                sealer.write(bytes(-sealer.written % bucket))
+            sealer.finish()
+            file.flush()
+            os.fsync(file.fileno())
+        return count
+
+    def _opener(self, file: object, name: str, known: object) -> SealedFileReader | None:
+        try:
+            opener = SealedFileReader(file, self._gate.opened.snapshot_key, name)  # type: ignore[arg-type]
+            if int.from_bytes(opener.read(_NUMBER_BYTES)) == known:
+                return opener
+            log.info("the snapshot of an index belongs to another state of the vault; it is not used")
+        except EncryptionFailed as error:
+            log.warning("the snapshot of an index is not used: %s", error)
+        except OSError as error:
+            log.warning("the snapshot of an index cannot be read: %s", error.strerror)
+        return None
+
+    def _hide_index_times(self) -> None:
+        if self._gate.live.now.neutral_times:
+            hide_snapshot_times(self._gate.opened.folder)

@@ -11,21 +11,42 @@ and later on: one that opens without `cryptography` spares the start of a sessio
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engram.env import from_micros
-from engram.guard.visibility import writable
-from engram.store.sqlite.rows import predicate
-from engram.values.identity import Reader, Scope, scope_values
+from engram.env import from_micros, to_micros
+from engram.errors import ContentTooLarge
+from engram.guard.visibility import require_writable, writable
+from engram.store.ports import Once
+from engram.store.sqlite.connection import PUT_AWAY
+from engram.store.sqlite.rows import intern, predicate
+from engram.store.validation import check_scope
+from engram.types import Sensitivity
+from engram.values.identity import Reader, Scope, scope_values, strictest
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from engram.store.sqlite.gate import Gate
+
+
+def _tiers(connection: apsw.Connection, sources: Sequence[str]) -> list[Sensitivity]:
+    """How closely memories of these ids and turns of these refs are kept, whosever they are: nobody is told. One that is not
+    there may have been anything."""
+    sql = """
+        WITH named AS (SELECT value FROM json_each(?))
+        SELECT id, tier FROM memories WHERE id IN (SELECT value FROM named)
+        UNION SELECT ref, tier FROM turns WHERE ref <> '' AND ref IN (SELECT value FROM named)
+    """
+    found: list[Any] = connection.execute(sql, (json.dumps(list(sources)),)).fetchall()
+    unknown = set(sources).difference(name for name, _ in found)
+    return [*(Sensitivity(tier) for _, tier in found), *([Sensitivity.CONFIDENTIAL] if unknown else [])]
+
 
 MIND, CHECKPOINT, HANDOFF = "mind", "checkpoint", "handoff"
+
 
 _BODY = """
     CASE WHEN substr(w.body, 1, 7) = CAST('sealed:' AS BLOB)
@@ -75,3 +96,67 @@ def forget_handed(connection: apsw.Connection, aside: Sequence[str]) -> None:
         told = _bytes(body).decode("utf-8", "replace")  # type: ignore[arg-type]
         if any(text in told for text in said):
             connection.execute("DELETE FROM working_snapshots WHERE scope = ? AND name = ?", (scope, HANDOFF))
+
+
+class SavedWorking:
+    """Suspended working memory, checkpoints and hand-overs."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def save(
+        self,
+        reader: Reader,
+        name: str,
+        body: bytes,
+        session: str,
+        *,
+        tier: Sensitivity = Sensitivity.CONFIDENTIAL,
+        sources: Sequence[str] = (),
+        since: int | None = None,
+        once: Once | None = None,
+    ) -> datetime | None:
+        """Keep this in place of what was put away before; when it was kept.
+
+        tier: how closely its words ask to be kept; sources: ids of memories and refs of turns that they were copied from.
+        None, and nothing is kept, if anything was erased after the change `since`: its words could be in what is to be kept.
+        """
+        with self._gate.watched(reader, "suspend"):
+            check_scope(reader.scope)
+            require_writable(reader, reader.scope)
+            if len(body) > (most := self._gate.live.now.turn_bytes):
+                raise ContentTooLarge(f"what is to be put away has {len(body):,} bytes; {most:,} is the most.")
+            now = self._gate.env.now()
+
+            def work(connection: apsw.Connection) -> datetime | None:
+                if since is not None and erased_since(connection, since):
+                    return None
+                is_clear = strictest(tier, *_tiers(connection, sources)) is Sensitivity.CLEARTEXT
+                kept, held = ("?3", body) if is_clear else (PUT_AWAY, body.decode("latin-1"))
+                place = intern(connection, reader.scope)
+                connection.execute(
+                    "INSERT OR REPLACE INTO working_snapshots (scope, name, body, session, saved_at) "
+                    f"VALUES (?1, ?2, {kept}, ?4, ?5)",
+                    (place, name, held, session, to_micros(now)),
+                )
+                return now
+
+            return self._gate.write(reader, "suspend", work, once=once)
+
+    def load(self, reader: Reader, name: str) -> tuple[datetime, bytes] | None:
+        """What was put away under this name by whoever stood exactly here, and when."""
+        with self._gate.read(reader, "resume") as connection:
+            found = last(connection, reader.scope, name)
+        self._gate.note(reader, "resume", count=int(found is not None))
+        return found
+
+    def drop(self, reader: Reader, *, once: Once | None = None) -> int:
+        """Remove all that was put away here; how many there were."""
+        with self._gate.watched(reader, "suspend"):
+            require_writable(reader, reader.scope)
+
+            def work(connection: apsw.Connection) -> int:
+                connection.execute("DELETE FROM working_snapshots WHERE scope = ?", (intern(connection, reader.scope),))
+                return connection.changes()
+
+            return self._gate.write(reader, "suspend", work, once=once)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -16,20 +16,53 @@ from engram.rules.edges import EdgeWeights
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import entities, facts, memories, sensitivity, turns, working
 from engram.store.sqlite.rows import intern
-from engram.store.sqlite.scrubbing import Scrubbing
 from engram.text.english.facts import Fact
 from engram.types import Edge, Memory, Policy, Reader, Role, Sensitivity, Source, Status
 from engram.values.frozen import replace
 
+if TYPE_CHECKING:
+    from engram.store.sqlite.gate import Gate
+
+
 INFERRED_FROM = "inferred_from"
+
 _ANYONE = readable(Reader(policy=Policy.ALL, role=Role.OWNER))
+
 _STANDING = (Status.ACTIVE, Status.CHALLENGED)
 
 
-class Understanding(Scrubbing):
-    """Mixed into the store."""
+def _lost(connection: apsw.Connection, key: int) -> list[int]:
+    """What a memory was inferred from and that does not stand any more, or says something else since. What was merged stands:
+    its heir is a premise, too."""
+    found: list[Any] = connection.execute(
+        """
+        SELECT p.key FROM memories AS m JOIN edges AS e ON e.source = m.key JOIN memories AS p ON p.key = e.target
+         WHERE m.key = ? AND m.source = 'inferred' AND e.kind = ? AND (p.status NOT IN ('active', 'challenged', 'merged')
+               OR EXISTS (SELECT 1 FROM versions AS v WHERE v.memory = p.key AND v.replaced_at >= m.learned_at))
+        """,
+        (key, INFERRED_FROM),
+    ).fetchall()
+    return [int(row[0]) for row in found]
 
-    def _understand(
+
+def _inferred_from(connection: apsw.Connection, premise: int) -> list[str]:
+    found: list[Any] = connection.execute(
+        """
+        SELECT m.id FROM edges AS e JOIN memories AS m ON m.key = e.source
+         WHERE e.target = ? AND e.kind = ? AND m.source = 'inferred'
+        """,
+        (premise, INFERRED_FROM),
+    ).fetchall()
+    return [row[0] for row in found]
+
+
+class Reconciliation:
+    """TODO."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def understand(
         self,
         connection: apsw.Connection,
         reader: Reader,
@@ -59,15 +92,15 @@ class Understanding(Scrubbing):
     ) -> Memory:
         if memory.tier is Sensitivity.CLEARTEXT:
             entities.note(connection, scope, memory.key, memory.text, memory.speaker)
-        return self._outdate(connection, reader, memory, facts.note(connection, scope, memory, told), now)
+        return self.outdate(connection, reader, memory, facts.note(connection, scope, memory, told), now)
 
-    def _retiered(self, connection: apsw.Connection, memory: Memory) -> None:
+    def retiered(self, connection: apsw.Connection, memory: Memory) -> None:
         """A memory that is kept more or less closely says what it said: nothing is outdated. In the clear it names again."""
         sensitivity.follow(connection, memory)
         if memory.tier is Sensitivity.CLEARTEXT:
             entities.note(connection, intern(connection, memory.scope), memory.key, memory.text, memory.speaker)
 
-    def _outdate(
+    def outdate(
         self, connection: apsw.Connection, reader: Reader, memory: Memory, outcomes: Sequence[facts.Outcome], now: datetime
     ) -> Memory:
         """Link what a memory outdates or contradicts, and retire what says nothing else. Some of how sure that was passes on."""
@@ -75,16 +108,22 @@ class Understanding(Scrubbing):
             if not turns.sources_of(connection, memory.key):
                 return memory  # somebody gave it to be kept: it is history, and stays
             links.put(
-                connection, writable(reader), [Edge(after.older, memory.id, facts.SUPERSEDES)], now, self._live.tuned(EdgeWeights)
+                connection,
+                writable(reader),
+                [Edge(after.older, memory.id, facts.SUPERSEDES)],
+                now,
+                self._gate.live.tuned(EdgeWeights),
             )
-            return self._move(connection, reader, memory.id, Status.SUPERSEDED, "a newer statement was known", now)
+            return self.move(connection, reader, memory.id, Status.SUPERSEDED, "a newer statement was known", now)
         for one in outcomes:
-            links.put(connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._live.tuned(EdgeWeights))
+            links.put(
+                connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._gate.live.tuned(EdgeWeights)
+            )
             if one.link == facts.SUPERSEDES:
-                old = self._move(connection, reader, one.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
+                old = self.move(connection, reader, one.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
                 working.forget_handed(connection, [old.text])
             elif one.link == facts.OUTDATES:  # it stands without the fact; what follows from the rest is found again at rest
-                self._unfound(connection, memories.one(connection, writable(reader), one.older).key, now)
+                self.unfound(connection, memories.required(connection, writable(reader), one.older).key, now)
         sure = transferred_confidence(memory.confidence, [one.confidence for one in outcomes if one.link != facts.CONTRADICTS])
         if sure == memory.confidence:
             return memory
@@ -92,7 +131,7 @@ class Understanding(Scrubbing):
         memories.rewrite(connection, memory, new)
         return new
 
-    def _said_again(
+    def said_again(
         self,
         connection: apsw.Connection,
         reader: Reader,
@@ -104,7 +143,7 @@ class Understanding(Scrubbing):
         """One more witness takes away a fifth of the doubt; what was contested may be decided by it.
 
         What was only inferred and is said by a person is theirs from then on, and stands without its premises."""
-        old = memories.one(connection, writable(reader), memory_id)
+        old = memories.required(connection, writable(reader), memory_id)
         surer = old.confidence + (1.0 - old.confidence) * 0.2
         taken = old.source is Source.INFERRED and not turns.only_of_assistants(connection, sources)
         source = Source.USER if taken else old.source
@@ -117,12 +156,12 @@ class Understanding(Scrubbing):
             self._understand_one(connection, reader, new, now, told, intern(connection, new.scope))
         elif facts.is_contested(connection, new.key):
             ruled = facts.settle(connection, intern(connection, new.scope), new)
-            self._outdate(connection, reader, new, [one for one in ruled if one.link != facts.PAST], now)
+            self.outdate(connection, reader, new, [one for one in ruled if one.link != facts.PAST], now)
 
-    def _move(
+    def move(
         self, connection: apsw.Connection, reader: Reader, memory_id: str, status: Status, reason: str, now: datetime
     ) -> Memory:
-        old = memories.one(connection, writable(reader), memory_id)
+        old = memories.required(connection, writable(reader), memory_id)
         if old.status is status:
             return old
         if status is Status.ACTIVE and _lost(connection, old.key):
@@ -132,7 +171,7 @@ class Understanding(Scrubbing):
         if status is Status.ACTIVE:
             self._reinstate(connection, reader, new, now)
         elif status not in _STANDING:
-            self._unfound(connection, old.key, now)
+            self.unfound(connection, old.key, now)
         return new
 
     def _reinstate(self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime) -> None:
@@ -140,10 +179,10 @@ class Understanding(Scrubbing):
         facts.reopen(connection, memory.key)
         ruled = facts.settle(connection, intern(connection, memory.scope), memory)
         newer = [Edge(one.older, memory.id, facts.CONTRADICTS) for one in ruled if one.link == facts.PAST]
-        links.put(connection, writable(reader), newer, now, self._live.tuned(EdgeWeights))
-        self._outdate(connection, reader, memory, [one for one in ruled if one.link != facts.PAST], now)
+        links.put(connection, writable(reader), newer, now, self._gate.live.tuned(EdgeWeights))
+        self.outdate(connection, reader, memory, [one for one in ruled if one.link != facts.PAST], now)
 
-    def _unfound(self, connection: apsw.Connection, premise: int, now: datetime) -> None:
+    def unfound(self, connection: apsw.Connection, premise: int, now: datetime) -> None:
         """What was inferred from a memory that no longer stands does not stand either (K11), wherever it is kept."""
         waiting = [premise]
         while waiting:
@@ -153,32 +192,7 @@ class Understanding(Scrubbing):
                     memories.rewrite(connection, old, gone, "what it was inferred from no longer holds")
                     waiting.append(old.key)
 
-    def _still_unfounded(self, connection: apsw.Connection, keys: Iterable[int], now: datetime) -> None:
+    def still_unfounded(self, connection: apsw.Connection, keys: Iterable[int], now: datetime) -> None:
         """Of these, which an undo brought back, what was inferred from something that was corrected since goes again (M19)."""
         for premise in {lost for key in keys for lost in _lost(connection, key)}:
-            self._unfound(connection, premise, now)
-
-
-def _lost(connection: apsw.Connection, key: int) -> list[int]:
-    """What a memory was inferred from and that does not stand any more, or says something else since. What was merged stands:
-    its heir is a premise, too."""
-    found: list[Any] = connection.execute(
-        """
-        SELECT p.key FROM memories AS m JOIN edges AS e ON e.source = m.key JOIN memories AS p ON p.key = e.target
-         WHERE m.key = ? AND m.source = 'inferred' AND e.kind = ? AND (p.status NOT IN ('active', 'challenged', 'merged')
-               OR EXISTS (SELECT 1 FROM versions AS v WHERE v.memory = p.key AND v.replaced_at >= m.learned_at))
-        """,
-        (key, INFERRED_FROM),
-    ).fetchall()
-    return [int(row[0]) for row in found]
-
-
-def _inferred_from(connection: apsw.Connection, premise: int) -> list[str]:
-    found: list[Any] = connection.execute(
-        """
-        SELECT m.id FROM edges AS e JOIN memories AS m ON m.key = e.source
-         WHERE e.target = ? AND e.kind = ? AND m.source = 'inferred'
-        """,
-        (premise, INFERRED_FROM),
-    ).fetchall()
-    return [row[0] for row in found]
+            self.unfound(connection, premise, now)
