@@ -1,4 +1,4 @@
-"""Programs written for mem0, in the ways they are written, over Engram; and what must hold besides: nobody sees another's."""
+"""Programs written for mem0 run over Engram, and no user sees another's memories."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def m(tmp_path: Path, env: Env) -> Iterator[Memory]:
 # ── the quickstart, older and newer ────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_older_way_of_calling(m: Memory) -> None:
+def test_mem0s_older_calling_convention_works(m: Memory) -> None:
     added = m.add(CHAT, user_id="alice", metadata={"category": "travel", "year": 2026})
     assert added["results"]
     assert {one["event"] for one in added["results"]} == {"ADD"}
@@ -56,7 +56,7 @@ def test_the_older_way_of_calling(m: Memory) -> None:
     assert "score" not in everything[0]
 
 
-def test_the_newer_way_of_calling(m: Memory) -> None:
+def test_mem0s_newer_calling_convention_works(m: Memory) -> None:
     m.add("I prefer window seats and tea", user_id="bob", infer=False)
     found = m.search("tea", filters={"user_id": "bob"}, top_k=3)["results"]
     assert [one["memory"] for one in found] == ["I prefer window seats and tea"]
@@ -64,7 +64,7 @@ def test_the_newer_way_of_calling(m: Memory) -> None:
     assert set(found[0]) >= {"id", "memory", "hash", "metadata", "score", "created_at", "updated_at", "user_id", "role"}
 
 
-def test_a_chat_with_memories(m: Memory) -> None:
+def test_mem0s_example_of_a_chat_works(m: Memory) -> None:
     """The loop of mem0's own example: search, build a prompt, answer, add."""
 
     def chat_with_memories(message: str, user_id: str = "default_user") -> str:
@@ -78,7 +78,7 @@ def test_a_chat_with_memories(m: Memory) -> None:
     assert "Bolt" in chat_with_memories("What is my dog called?")
 
 
-def test_a_memory_is_got_changed_and_deleted_and_its_history_tells(m: Memory, clock: HandClock) -> None:
+def test_a_memory_is_read_changed_and_deleted_and_history_has_each_event(m: Memory, clock: HandClock) -> None:
     kept = m.add("Likes to play tennis", user_id="alice", infer=False, metadata={"sport": True})["results"][0]
     clock.advance(60)
     assert m.update(memory_id=kept["id"], data="Likes to play tennis on weekends") == {"message": "Memory updated successfully!"}
@@ -104,7 +104,7 @@ def test_a_memory_is_got_changed_and_deleted_and_its_history_tells(m: Memory, cl
     }  # fmt: skip
 
 
-def test_messages_in_every_shape(m: Memory) -> None:
+def test_messages_are_taken_in_every_shape(m: Memory) -> None:
     parts = [{"type": "text", "text": "The gate is B12."}, {"type": "image_url", "image_url": {"url": "https://x"}}]
     for given in ("The gate is B12.", {"role": "user", "content": "The gate is B12."}, [{"role": "user", "content": parts}]):
         m.add(given, run_id="trip", infer=False)  # type: ignore[arg-type]
@@ -113,7 +113,7 @@ def test_messages_in_every_shape(m: Memory) -> None:
         m.add(7, user_id="alice")  # type: ignore[arg-type]
 
 
-def test_what_is_kept_as_it_stands_says_who_said_it(m: Memory) -> None:
+def test_a_verbatim_message_keeps_its_role_and_actor(m: Memory) -> None:
     said = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "name": "bob", "content": "I am allergic to nuts"},
@@ -133,7 +133,7 @@ def test_what_is_kept_as_it_stands_says_who_said_it(m: Memory) -> None:
     assert m.search("nuts", filters={"user_id": "alice", "role": "assistant"})["results"][0]["id"] == told[1]["id"]
 
 
-def test_times_that_are_given_are_taken(m: Memory) -> None:
+def test_given_timestamps_and_reference_dates_are_used(m: Memory) -> None:
     m.add("I bought a red boat yesterday.", user_id="alice", timestamp=1_700_000_000)  # a day of November
     m.add("The boat sank", user_id="alice", timestamp="2025-03-02T10:00:00Z", infer=False)
     when = {one.text: one.happened_at for one in m._mem.list()}
@@ -145,7 +145,7 @@ def test_times_that_are_given_are_taken(m: Memory) -> None:
 
 
 class Configuration:
-    """As mem0's own is: a model that dumps itself."""
+    """A stand-in for mem0's own configuration, a pydantic model with `model_dump`."""
 
     def model_dump(self) -> dict[str, Any]:
         return {"version": "v1.1", "vector_store": {"provider": "qdrant", "config": {"collection_name": "theirs"}}, "llm": None}
@@ -163,7 +163,7 @@ def test_a_named_speaker_is_the_actor(m: Memory) -> None:
     assert (found["actor_id"], found["role"]) == ("Dora", "user")
 
 
-def test_procedures_and_dates(m: Memory, clock: HandClock) -> None:
+def test_procedural_memories_and_expiration_dates_work(m: Memory, clock: HandClock) -> None:
     m.add(CHAT, agent_id="planner", memory_type="procedural_memory")
     assert "aisle" in m.get_all(agent_id="planner")["results"][0]["memory"]
     m.add("The voucher is valid", user_id="alice", infer=False, expiration_date="2026-03-05")
@@ -188,7 +188,7 @@ def test_users_do_not_see_each_other(m: Memory) -> None:
     assert len(m.get_all(user_id="alice")["results"]) == 2
 
 
-def test_ids_together_narrow(m: Memory) -> None:
+def test_several_ids_narrow_a_search(m: Memory) -> None:
     for ids in ({"user_id": "alice"}, {"user_id": "alice", "agent_id": "rex"}, {"agent_id": "rex", "run_id": "r1"}):
         m.add(f"A note of {sorted(ids.values())}", infer=False, **ids)
     assert len(m.get_all(user_id="alice")["results"]) == 2
@@ -198,7 +198,7 @@ def test_ids_together_narrow(m: Memory) -> None:
 
 
 @pytest.mark.parametrize("call", ["add", "search", "get_all", "delete_all"])
-def test_one_of_the_ids_is_needed(m: Memory, call: str) -> None:
+def test_a_call_without_any_id_is_refused(m: Memory, call: str) -> None:
     words = ["text"] if call in ("add", "search") else []
     with pytest.raises(ValueError, match="At least one of"):
         getattr(m, call)(*words)
@@ -206,7 +206,7 @@ def test_one_of_the_ids_is_needed(m: Memory, call: str) -> None:
         getattr(m, call)(*words, user_id=" ")
 
 
-def test_what_is_not_mem0s_stays_out_of_reach(tmp_path: Path, env: Env) -> None:
+def test_memories_of_other_programs_stay_out_of_reach(tmp_path: Path, env: Env) -> None:
     with engram.open(tmp_path / "vault", key=KEY, settings=GIVEN, user="alice") as mem:
         own = mem.remember("Kept by another program")
     with Memory(path=tmp_path / "vault", key=KEY, settings=GIVEN, env=env) as m:
@@ -220,7 +220,7 @@ def test_what_is_not_mem0s_stays_out_of_reach(tmp_path: Path, env: Env) -> None:
         assert m.add("What is the weather like?", user_id="alice", run_id="r")["results"] == []
         m.reset()
         assert m.get_all(user_id="alice")["results"] == []
-        assert store_of(m._mem).turns.before(m._at({"user_id": "alice", "run_id": "r"}).reader, "r", 1 << 40, limit=5) == []
+        assert store_of(m._mem).turns.before(m._writer({"user_id": "alice", "run_id": "r"}).reader, "r", 1 << 40, limit=5) == []
     with engram.open(tmp_path / "vault", key=KEY, settings=GIVEN, user="alice") as mem:
         assert [one.text for one in mem.list()] == ["Kept by another program"]
 
@@ -247,14 +247,14 @@ def test_what_is_not_mem0s_stays_out_of_reach(tmp_path: Path, env: Env) -> None:
         ({"missing": 1}, []),
     ],
 )
-def test_metadata_is_filtered_by(m: Memory, filters: dict[str, Any], kept: list[int]) -> None:
+def test_filters_select_by_metadata(m: Memory, filters: dict[str, Any], kept: list[int]) -> None:
     for n in (1, 2, 3):
         m.add(f"Note {n} on tea", user_id="alice", metadata={"n": n, "word": f"thing {n}"}, infer=False)
     for found in (m.get_all(filters={"user_id": "alice", **filters}), m.search("tea", filters={"user_id": "alice", **filters})):
         assert sorted(one["metadata"]["n"] for one in found["results"]) == kept
 
 
-def test_a_filter_finds_what_many_others_are_nearer_than(m: Memory) -> None:
+def test_a_filter_finds_a_memory_behind_many_nearer_ones(m: Memory) -> None:
     m.add("Far off there is a teapot", user_id="alice", metadata={"n": 49, "topic": "rare"}, infer=False)
     for n in range(49):
         m.add(f"I like tea number {n}", user_id="alice", metadata={"n": n, "topic": "tea"}, infer=False)
@@ -271,14 +271,14 @@ def test_a_filter_finds_what_many_others_are_nearer_than(m: Memory) -> None:
         ({"AND": None}, "a list of conditions"),
     ],
 )
-def test_a_filter_that_nobody_knows_is_refused(m: Memory, filters: dict[str, Any], told: str) -> None:
+def test_an_unknown_filter_is_refused(m: Memory, filters: dict[str, Any], told: str) -> None:
     m.add("A note", user_id="alice", infer=False)
     with pytest.raises(ValueError, match=told):
         m.get_all(filters={"user_id": "alice", **filters})
 
 
 @pytest.mark.parametrize("wrong", [{"query": 7}, {"query": None}, {"query": " "}, {"threshold": 2}, {"threshold": "high"}])
-def test_a_question_that_is_none_is_refused_as_mem0_does(m: Memory, wrong: dict[str, Any]) -> None:
+def test_an_invalid_question_is_refused_as_mem0_does(m: Memory, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be a"):
         m.search(**{"query": "tea", "filters": {"user_id": "alice"}, **wrong})
 
@@ -300,7 +300,7 @@ def test_a_score_is_explained_by_mem0s_names(m: Memory) -> None:
     assert details["semantic_score"] > 0
 
 
-def test_there_is_room_for_long_texts_and_long_metadata(m: Memory) -> None:
+def test_long_texts_and_long_metadata_are_stored(m: Memory) -> None:
     text, source = "The harbour log says wind. " * 1000, "q" * 5000
     kept = m.add(text, user_id="alice", infer=False, metadata={"source": source, "actor_id": "mallory"})["results"][0]
     shown = m.get(kept["id"])
@@ -312,18 +312,18 @@ def test_there_is_room_for_long_texts_and_long_metadata(m: Memory) -> None:
 @pytest.mark.parametrize(
     ("filters", "told"),
     [
-        ({"user_id": {"in": ["alice", "bob"]}}, "ask once for each"),
-        ({"user_id": "*"}, "ask once for each"),
+        ({"user_id": {"in": ["alice", "bob"]}}, "one call for each id"),
+        ({"user_id": "*"}, "one call for each id"),
         ({"OR": [{"user_id": "alice"}, {"user_id": "bob"}]}, "beside OR"),
     ],
 )
-def test_an_id_is_one_text(m: Memory, filters: dict[str, Any], told: str) -> None:
+def test_an_id_with_an_operator_is_refused(m: Memory, filters: dict[str, Any], told: str) -> None:
     for ask in (lambda: m.get_all(filters=filters), lambda: m.search("tea", filters=filters)):
         with pytest.raises(ValueError, match=told):
             ask()
 
 
-def test_a_search_that_finds_nothing_because_it_fails_says_so(tmp_path: Path, env: Env, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_impaired_search_without_results_logs_a_warning(tmp_path: Path, env: Env, caplog: pytest.LogCaptureFixture) -> None:
     def broken(texts: Any) -> Any:
         raise OSError
 
@@ -336,7 +336,7 @@ def test_a_search_that_finds_nothing_because_it_fails_says_so(tmp_path: Path, en
     assert "not everything could be searched: E3002" in caplog.text
 
 
-def test_a_limit_is_a_number(m: Memory) -> None:
+def test_an_invalid_limit_is_refused(m: Memory) -> None:
     m.add("I like tea", user_id="alice", infer=False)
     for wrong in ("5", True, -1, 1.5):
         with pytest.raises(ValueError, match="whole number"):
@@ -344,7 +344,7 @@ def test_a_limit_is_a_number(m: Memory) -> None:
     assert m.search("tea", filters={"user_id": "alice"}, top_k=0) == m.get_all(user_id="alice", limit=0) == {"results": []}
 
 
-def test_a_configuration_of_mem0_names_the_same_models(tmp_path: Path, env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_models_of_a_mem0_configuration_are_used(tmp_path: Path, env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment-0815")
     told = "The person will move to Bergen in May"
     with serving() as server:
@@ -369,7 +369,7 @@ def test_a_configuration_of_mem0_names_the_same_models(tmp_path: Path, env: Env,
 
 
 def test_a_database_of_mem0_is_left_alone(tmp_path: Path, env: Env) -> None:
-    """A vault in it would go with it: mem0 empties the folder when it starts."""
+    """mem0 empties its folder when it starts, so a vault inside would be lost."""
     (tmp_path / "q").mkdir()
     (tmp_path / "q" / "meta.json").write_text("{}")
     config = {"vector_store": {"provider": "qdrant", "config": {"path": str(tmp_path / "q")}}}
@@ -383,14 +383,14 @@ def test_a_database_of_mem0_is_left_alone(tmp_path: Path, env: Env) -> None:
         assert len(list(Path.home().rglob("vault.db"))) == 1, "where vaults are, and not among what is thrown away"
 
 
-def test_a_program_with_a_graph_finds_its_relations_empty(tmp_path: Path, env: Env) -> None:
+def test_with_a_graph_configured_relations_are_empty(tmp_path: Path, env: Env) -> None:
     config = {"graph_store": {"provider": "neo4j", "config": {"url": "bolt://x"}}}
     with Memory(config, path=tmp_path / "vault", key=KEY, settings=GIVEN, env=env) as m:
         assert m.add("I like tea", user_id="alice", infer=False)["relations"] == {"deleted_entities": [], "added_entities": []}
         assert m.search("tea", user_id="alice")["relations"] == m.get_all(user_id="alice")["relations"] == []
 
 
-def test_the_oldest_version_answers_with_lists(tmp_path: Path, env: Env) -> None:
+def test_api_version_1_0_answers_with_lists(tmp_path: Path, env: Env) -> None:
     with Memory({"version": "v1.0"}, path=tmp_path / "vault", key=KEY, settings=GIVEN, env=env) as m:
         m.add("A note", user_id="alice", infer=False)
         assert [one["memory"] for one in m.get_all(user_id="alice")] == ["A note"]
@@ -399,7 +399,7 @@ def test_the_oldest_version_answers_with_lists(tmp_path: Path, env: Env) -> None
 # ── awaiting ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_same_with_await(tmp_path: Path, env: Env) -> None:
+def test_mem0s_verbs_work_with_await(tmp_path: Path, env: Env) -> None:
     async def day() -> None:
         async with AsyncMemory(path=tmp_path / "vault", key=KEY, settings=GIVEN, env=env) as m:
             await asyncio.gather(*(m.add(f"Note {n} on tea", user_id="alice", infer=False) for n in range(5)))
@@ -413,7 +413,7 @@ def test_the_same_with_await(tmp_path: Path, env: Env) -> None:
     asyncio.run(day())
 
 
-def test_leaving_does_not_hold_up_the_loop(tmp_path: Path, env: Env) -> None:
+def test_leaving_the_async_block_does_not_block_the_loop(tmp_path: Path, env: Env) -> None:
     loops: list[bool] = []
 
     class Watched(AsyncMemory):
@@ -429,7 +429,7 @@ def test_leaving_does_not_hold_up_the_loop(tmp_path: Path, env: Env) -> None:
     assert loops == [False]
 
 
-def test_one_that_is_closed_opens_nothing(tmp_path: Path, env: Env) -> None:
+def test_a_closed_memory_does_not_open_the_vault_again(tmp_path: Path, env: Env) -> None:
     async def day() -> None:
         for used in (False, True):
             m = AsyncMemory(path=tmp_path / "vault", key=KEY, settings=GIVEN, env=env)
@@ -443,12 +443,12 @@ def test_one_that_is_closed_opens_nothing(tmp_path: Path, env: Env) -> None:
     asyncio.run(day())
 
 
-def test_every_verb_of_the_one_is_one_of_the_other() -> None:
+def test_the_async_class_has_every_verb() -> None:
     for name in ("add", "search", "get", "get_all", "update", "delete", "delete_all", "history", "reset"):
         assert inspect.signature(getattr(AsyncMemory, name)) == inspect.signature(getattr(Memory, name))
 
 
-def test_two_who_add_to_the_metadata_at_once_both_have_theirs(tmp_path: Path) -> None:
+def test_concurrent_changes_of_metadata_are_both_kept(tmp_path: Path) -> None:
     with Memory(path=tmp_path / "vault", key=KEY, settings={"model": "none"}) as shared:
         ids = [shared.add(f"Desk {number} moved", user_id="ana", infer=False)["results"][0]["id"] for number in range(10)]
 

@@ -1,6 +1,6 @@
-"""The shapes that mem0's callers send and expect: messages, metadata, filters, results, history. Pure.
+"""Conversions between mem0's shapes and Engram's values: messages, metadata, filters, results, history. Pure functions.
 
-Metadata may hold any JSON; attributes hold text. Text stays what it is, everything else is JSON behind a mark.
+mem0's metadata may hold any JSON, Engram's attributes hold text: text is stored as it is, everything else as JSON with a prefix.
 """
 
 from __future__ import annotations
@@ -18,35 +18,39 @@ Item = dict[str, Any]
 IDS = ("user_id", "agent_id", "run_id")
 EXPIRES = "expiration_date"
 _JSON = "json:"
-_BESIDE = (EXPIRES, "role", "actor_id")  # attributes that are no metadata, as mem0 shows them
-_SHOWN = {"id", "memory", "hash", "metadata", "created_at", "updated_at", "score", *IDS, *_BESIDE}
+_TOP_LEVEL = (EXPIRES, "role", "actor_id")  # attributes that mem0 shows as fields of their own, outside the metadata
+_FIELDS = {"id", "memory", "hash", "metadata", "created_at", "updated_at", "score", *IDS, *_TOP_LEVEL}
 _ROLES = ("user", "assistant", "system", "tool")
 
 
-# ── what comes in ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── from mem0 ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def turns_of(messages: object, session: str | None, at: datetime | None = None) -> list[Turn]:
-    """Messages as turns: a text, one message, or many; parts that are no text are left out."""
+    """Return messages, given as a text, a dictionary or a list of them, as turns; content that is no text is left out."""
     if isinstance(messages, str):
         messages = [{"role": "user", "content": messages}]
     elif isinstance(messages, Mapping):
         messages = [messages]
-    if not isinstance(messages, Sequence) or not all(isinstance(one, Mapping) for one in messages):
+    if not isinstance(messages, Sequence) or not all(isinstance(message, Mapping) for message in messages):
         raise ValueError("messages must be a str, a dict or a list of dicts")
-    said = [(str(one.get("name") or one.get("role") or "user"), _words(one.get("content")), one.get("role")) for one in messages]
-    return [Turn(text, who, at=at, session=session) for who, text, role in said if text.strip() and role != "system"]
+    turns = []
+    for message in messages:
+        speaker, text = str(message.get("name") or message.get("role") or "user"), _text(message.get("content"))
+        if text.strip() and message.get("role") != "system":
+            turns.append(Turn(text, speaker, at=at, session=session))
+    return turns
 
 
-def said_by(speaker: str) -> tuple[str, str | None]:
-    """The role of a speaker, and the name of one who is not called by a role."""
+def role_and_actor(speaker: str) -> tuple[str, str | None]:
+    """Return the role of a speaker, and the speaker's name unless it is a role."""
     if speaker in _ROLES:
         return speaker, None
     return ("assistant" if is_assistant(speaker) else "user"), speaker
 
 
 def moment_of(value: object) -> datetime | None:
-    """A time as callers write one: seconds since 1970, ISO 8601, or a `datetime`; UTC if nothing else is said."""
+    """Return a time given as seconds since 1970, ISO 8601 or a `datetime`; seconds are UTC."""
     try:
         if value is None or isinstance(value, datetime):
             return value
@@ -57,7 +61,7 @@ def moment_of(value: object) -> datetime | None:
         raise ValueError("a time is seconds since 1970 or a text in ISO 8601") from None
 
 
-def _words(content: object) -> str:
+def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else [content]
@@ -65,17 +69,18 @@ def _words(content: object) -> str:
 
 
 def attributes_of(metadata: Mapping[str, Any] | None) -> dict[str, str]:
-    """Whose it is, and who said it, is not said in metadata."""
-    return {str(name): written(value) for name, value in (metadata or {}).items() if name not in (*IDS, "actor_id")}
+    """Return metadata as attributes, without ids and `actor_id`, which only arguments and messages may set."""
+    return {str(name): encoded(value) for name, value in (metadata or {}).items() if name not in (*IDS, "actor_id")}
 
 
-def written(value: object) -> str:
+def encoded(value: object) -> str:
+    """Return a value of metadata as the text of an attribute."""
     if isinstance(value, str) and not value.startswith(_JSON):
         return value
     return _JSON + json.dumps(value, sort_keys=True, default=str)
 
 
-def _read(value: str) -> Any:
+def _decoded(value: str) -> Any:
     if not value.startswith(_JSON):
         return value
     try:
@@ -84,13 +89,13 @@ def _read(value: str) -> Any:
         return value
 
 
-# ── what goes out ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── to mem0 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def item(memory: Memory, score: float | None = None) -> Item:
-    """A memory as mem0 shows one; `score` only in a search."""
-    metadata = {name: _read(value) for name, value in memory.attributes.items() if name not in _BESIDE}
-    role, actor = said_by(memory.speaker or "user")
+    """Return a memory in mem0's shape; only the results of a search have a `score`."""
+    metadata = {name: _decoded(value) for name, value in memory.attributes.items() if name not in _TOP_LEVEL}
+    role, actor = role_and_actor(memory.speaker or "user")
     role, actor = memory.attributes.get("role", role), memory.attributes.get("actor_id", actor)
     shown: Item = {
         "id": memory.id,
@@ -111,13 +116,13 @@ def item(memory: Memory, score: float | None = None) -> Item:
 
 
 def details(hit: Hit, score: float, threshold: float | None) -> Item:
-    """What a score is made of, by mem0's names, and in words."""
+    """Return the parts of a score under mem0's names, and the explanation in words."""
     arms = {signal.arm: signal for signal in hit.why.signals}
-    found = {arm: signal.score if (signal := arms.get(arm)) is not None and signal.rank else 0.0 for arm in ("vectors", "words")}
+    scores = {arm: signal.score if (signal := arms.get(arm)) is not None and signal.rank else 0.0 for arm in ("vectors", "words")}
     return {
-        "semantic_score": found["vectors"],
-        "bm25_score": found["words"],
-        "entity_boost": sum(signal.share for arm, signal in arms.items() if arm not in found),
+        "semantic_score": scores["vectors"],
+        "bm25_score": scores["words"],
+        "entity_boost": sum(signal.share for arm, signal in arms.items() if arm not in scores),
         "raw_score": hit.score,
         "max_possible_score": 1.0,
         "final_score": score,
@@ -127,20 +132,22 @@ def details(hit: Hit, score: float, threshold: float | None) -> Item:
 
 
 def ids_of(scope: Scope) -> dict[str, str]:
+    """Return mem0's ids of a scope."""
     return {"user_id": scope.user, "agent_id": scope.agent, "run_id": scope.channel}
 
 
 def moment(value: datetime | None) -> str | None:
+    """Return a time in ISO 8601."""
     return None if value is None else value.isoformat()
 
 
 def history(memory: Memory, versions: Sequence[Version], changes: Sequence[StatusChange]) -> list[Item]:
-    """How a memory came to be what it is, oldest first: ADD, UPDATE, DELETE."""
-    earlier = sorted(versions, key=lambda one: one.number)
-    texts = [*(one.text for one in earlier), memory.text]
+    """Return the events of a memory in mem0's shape, oldest first: ADD, UPDATE, DELETE."""
+    earlier = sorted(versions, key=lambda version: version.number)
+    texts = [*(version.text for version in earlier), memory.text]
     rows: list[tuple[datetime | None, str, str | None, str | None]] = [(memory.learned_at, "ADD", None, texts[0])]
-    rows += [(one.replaced_at, "UPDATE", one.text, new) for one, new in zip(earlier, texts[1:], strict=True)]
-    rows += [(one.at, "DELETE", memory.text, None) for one in changes if one.new is Status.ARCHIVED]
+    rows += [(version.replaced_at, "UPDATE", version.text, new) for version, new in zip(earlier, texts[1:], strict=True)]
+    rows += [(change.at, "DELETE", memory.text, None) for change in changes if change.new is Status.ARCHIVED]
     shown = item(memory)
     return [
         {
@@ -162,37 +169,35 @@ def history(memory: Memory, versions: Sequence[Version], changes: Sequence[Statu
 # ── filters ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def matches(shown: Item, filters: Mapping[str, Any]) -> bool:
-    """Does this item pass a filter, with its operators and its AND, OR, NOT?"""
-    return all(_passes(shown, name, wanted) for name, wanted in filters.items())
+def matches(item: Item, filters: Mapping[str, Any]) -> bool:
+    """Return whether an item passes a filter with mem0's operators and AND, OR, NOT."""
+    return all(_passes(item, name, wanted) for name, wanted in filters.items())
 
 
-def together(filters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A filter, and what stands beside it under AND: all of it must hold."""
-    beside = filters.get("AND") or ()
-    return [filters, *(one for one in beside if isinstance(one, Mapping))]
+def conjunction(filters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a filter and the filters under its AND: all of them must hold."""
+    return [filters, *(part for part in filters.get("AND") or () if isinstance(part, Mapping))]
 
 
 def exact(filters: Mapping[str, Any]) -> dict[str, str]:
-    """What of a filter the store can look for itself: metadata that is to be one word or whole number."""
+    """Return the conditions that the store itself can check: metadata that must equal a text or a whole number."""
     return {
-        name: written(wanted)
-        for one in together(filters)
-        for name, wanted in one.items()
-        if isinstance(wanted, str | int) and wanted != "*" and name not in _SHOWN
+        name: encoded(wanted)
+        for part in conjunction(filters)
+        for name, wanted in part.items()
+        if isinstance(wanted, str | int) and wanted != "*" and name not in _FIELDS
     }
 
 
-def _passes(shown: Item, name: str, wanted: Any) -> bool:
-    if name.strip("$").upper() in ("AND", "OR", "NOT"):
-        if not isinstance(wanted, list) or not wanted or not all(isinstance(one, Mapping) for one in wanted):
+def _passes(item: Item, name: str, wanted: Any) -> bool:
+    if (operator := name.strip("$").upper()) in ("AND", "OR", "NOT"):
+        if not isinstance(wanted, list) or not wanted or not all(isinstance(part, Mapping) for part in wanted):
             raise ValueError(f"{name} requires a list of conditions that is not empty")
-        told = [matches(shown, one) for one in wanted]
-        word = name.strip("$").upper()
-        return all(told) if word == "AND" else any(told) if word == "OR" else not any(told)
-    value = shown.get(name, (shown["metadata"] or {}).get(name))
+        results = [matches(item, part) for part in wanted]
+        return all(results) if operator == "AND" else any(results) if operator == "OR" else not any(results)
+    value = item.get(name, (item["metadata"] or {}).get(name))
     if isinstance(wanted, list) and not isinstance(value, list):
-        return any(_same(value, one) for one in wanted)
+        return any(_same(value, option) for option in wanted)
     if not isinstance(wanted, Mapping):
         return value is not None if wanted == "*" else _same(value, wanted)
     return all(_holds(value, operator, operand) for operator, operand in wanted.items())
@@ -203,12 +208,12 @@ def _holds(value: Any, operator: str, operand: Any) -> bool:
         raise ValueError(f"unsupported filter operator: {operator}")
     try:
         return bool(_OPERATORS[operator](value, operand))
-    except TypeError:  # of different kinds, or not there
+    except TypeError:  # the types differ, or the value is missing
         return False
 
 
 def _same(value: Any, wanted: Any) -> bool:
-    """Equal, and true is not 1."""
+    """Return whether two values are equal; `True` does not equal 1."""
     return isinstance(value, bool) is isinstance(wanted, bool) and bool(value == wanted)
 
 
