@@ -1,4 +1,4 @@
-"""A vault of the test's own that the command line finds by itself, and the command line."""
+"""A temporary vault that the command line finds by itself, and a function that runs commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engram.serve.cli import main
 
 @pytest.fixture
 def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the command line looks for its vault; nothing is there yet."""
+    """The path where the command line looks for its vault; nothing is there yet."""
     path = tmp_path / "vault"
     monkeypatch.setenv("ENGRAM_HOME", str(path))
     return path
@@ -21,7 +21,7 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def engram(vault: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Engram:
-    """Run a command in this process; standard input is what is given, never a terminal."""
+    """Run commands in this process. Standard input is the bytes given, never a terminal."""
 
     def run(*arguments: str, given: bytes = b"") -> Ran:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
@@ -35,6 +35,6 @@ def engram(vault: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 @pytest.fixture
 def made(engram: Engram) -> Engram:
-    """The same, with the vault made."""
+    """Run commands in this process, with a vault that exists."""
     assert engram("init").code == 0
     return engram

@@ -1,4 +1,4 @@
-"""Ways to call the command line: in this process, in one of its own, and on a terminal that a test types on."""
+"""Ways to run the command line: in this process, in a process of its own, and on a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMAND = (sys.executable, "-m", "engram.serve.cli")
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command did."""
+    """The exit code and output of a command."""
 
     code: int
     out: str
@@ -54,12 +54,12 @@ def in_process_of_its_own(*arguments: str, given: bytes = b"", environment: Mapp
 
 
 def heed_interrupts() -> None:
-    """A job in the background of a shell ignores interrupts, and so would all that it starts."""
+    """Restore SIGINT: a background job of a shell ignores it, and so would its children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Terminal:
-    """A command on a terminal of its own. `wait_for` words on the screen, `type` an answer, then `end`."""
+    """A command on a pseudo-terminal: `wait_for` text on the screen, `type` an answer, then `end`."""
 
     def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         import pty  # not on every platform
@@ -92,7 +92,7 @@ class Terminal:
         self._process.send_signal(number)
 
     def end(self, timeout: float = PATIENCE_S) -> tuple[int, str]:
-        """The exit code, and what the screen showed since the last answer."""
+        """Wait for the end; return the exit code and what the screen showed since the last input."""
         deadline = time.monotonic() + timeout
         while self._process.poll() is None:
             assert time.monotonic() < deadline, f"the command does not end; the screen shows {self._seen!r}"
@@ -104,7 +104,7 @@ class Terminal:
 
     def _read(self, patience: float) -> bool:
         ready, _, _ = select.select([self._screen], [], [], patience)
-        with contextlib.suppress(OSError):  # the other side is gone
+        with contextlib.suppress(OSError):  # the command has ended
             if ready and (piece := os.read(self._screen, 65536)):
                 self._seen += piece
                 return True

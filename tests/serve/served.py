@@ -1,4 +1,4 @@
-"""A real server on a port of its own, and a caller that uses nothing but the standard library."""
+"""A real server on a free port, and a client of the standard library alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Api:
-    """Calls with one token."""
+    """A client with one token."""
 
     port: int
     token: str = ""
@@ -61,7 +61,7 @@ class Api:
 
 @contextmanager
 def serving(mem: Engram) -> Iterator[Api]:
-    """Serve an open vault while the block runs; the caller has the token that the server made, if it made one."""
+    """Serve an open vault in this block; the client has the temporary token of the server, if it made one."""
     app, own = prepare(mem, "127.0.0.1")
     with running(app) as port:
         yield Api(port, own.secret if own else "")
@@ -69,7 +69,7 @@ def serving(mem: Engram) -> Iterator[Api]:
 
 @contextmanager
 def running(app: Starlette) -> Iterator[int]:
-    """The application on a port of its own while the block runs."""
+    """Run an application on a free port in this block."""
     listening = bind("127.0.0.1", 0)
     server = WebServer(app, 5.0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -1,4 +1,4 @@
-"""Commands on tokens."""
+"""`engram token`: create, list and revoke."""
 
 from __future__ import annotations
 

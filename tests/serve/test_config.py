@@ -1,4 +1,4 @@
-"""Settings from the command line: shown as they are in force, changed for everyone, documented from their table."""
+"""`engram config`: show the values in force, change them for all processes, print the documentation."""
 
 from __future__ import annotations
 

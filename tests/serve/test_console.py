@@ -116,7 +116,7 @@ def test_an_interrupt_cancels_running_work_before_it_unwinds() -> None:
                 seen.append(deadline.deadline_passed())
 
     seen: list[bool] = []
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with SIGINT ignored
     try:
         with pytest.raises(KeyboardInterrupt):
             work()
@@ -313,9 +313,9 @@ def test_an_interrupt_ends_with_exit_code_130_and_no_output(made: Engram) -> Non
     with subprocess.Popen([*COMMAND, "remember", "-"], stdin=pipe, stderr=pipe, preexec_fn=heed_interrupts) as process:
         assert process.stdin is not None
         assert process.stderr is not None
-        process.stdin.write(b"x" * 300_000)  # more than a pipe holds, so this returns once it is being read
+        process.stdin.write(b"x" * 300_000)  # more than a pipe buffers, so this returns once the command reads
         process.stdin.flush()
-        time.sleep(0.5)  # and now it waits for the rest
+        time.sleep(0.5)  # now the command waits for more input
         process.send_signal(signal.SIGINT)
         assert process.wait(120) == 130
         said = process.stderr.read()

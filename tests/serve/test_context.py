@@ -1,4 +1,4 @@
-"""`engram context` and its benchmark, as a stranger meets them."""
+"""`engram context` and `engram bench context` on the command line."""
 
 from __future__ import annotations
 

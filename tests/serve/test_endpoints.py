@@ -1,4 +1,4 @@
-"""An embedding endpoint by the command line: which is in use, whether it answers, and filling what it missed."""
+"""An embedding endpoint on the command line: which one is in use, whether it answers, and making missing vectors."""
 
 from __future__ import annotations
 

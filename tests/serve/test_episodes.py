@@ -1,4 +1,4 @@
-"""Episodes, skills and warnings on the command line: one story."""
+"""Commands on episodes, skills and warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hooks as the hosts call them: real processes, real JSON on standard input, real transcripts; and nothing that stops a host."""
+"""Hooks as hosts call them: real processes, JSON on standard input and transcripts; and no error ever stops a host."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def call(event: str, given: object, *options: str) -> Ran:
 
 
 def here(engram: Engram, event: str, given: object, *options: str) -> Ran:
-    """The same in this process, where only what comes of it matters."""
+    """Call a hook in this process, for tests that need no process of its own."""
     return engram("hook", event, *options, given=json.dumps(given).encode())
 
 
@@ -92,10 +92,10 @@ def test_a_prompt_gets_only_the_memories_relevant_to_it(made: Engram) -> None:
 @pytest.mark.parametrize(
     ("prompt", "asks"),
     [
-        ("sounds good, thanks", True),  # "sounds" may be what it is about
+        ("sounds good, thanks", True),  # "sounds" is no stop word, so it may be the subject
         ("ok great, thank you!", False),
         ("ok then do it", True),
-        ("and now do that one too", False),  # none of it is ever looked up
+        ("and now do that one too", False),  # stop words only
         ("thanks, where does it run?", True),
         ("ok thanks, do it again", True),
         ("good morning " * 20, True),
@@ -193,7 +193,7 @@ def test_hook_scope_project_keeps_memories_per_repository(made: Engram, tmp_path
     assert kept() == []
     assert "red" in told(here(made, "session-start", {**given, "session_id": "s2", "cwd": str(repository)}))
     assert told(here(made, "session-start", {**given, "session_id": "s2", "cwd": str(tmp_path)})) == ""
-    half = {**given, "cwd": str(tmp_path / "\ud800")}  # a name that is no text, as a host may pass it on
+    half = {**given, "cwd": str(tmp_path / "\ud800")}  # a folder name that is not valid text
     here(made, "stop", half, "--wait")
     assert "red" in told(here(made, "session-start", {**half, "session_id": "s2"}))
 
@@ -305,7 +305,7 @@ def test_a_decision_is_handed_over_once_and_no_secret_is_cut_in_half(made: Engra
     assert text.count("keep bees") == 1
 
 
-@pytest.mark.parametrize("word", ["PostgreSQL", "Dora"])  # what was decided, and what was said last
+@pytest.mark.parametrize("word", ["PostgreSQL", "Dora"])  # of the decision, and of the last request
 def test_a_handoff_has_the_sensitivity_of_its_source(made: Engram, tmp_path: Path, word: str) -> None:
     rows = [
         said("user", "I decided to use PostgreSQL for the billing service.", 1),
@@ -340,7 +340,7 @@ def test_a_malformed_transcript_line_is_skipped(made: Engram, tmp_path: Path, mo
         said("user", "My dog lives in Kyoto.", 2, uuid="x" * 1000),
         said("user", "My owl lives in Lima.", 3, uuid={"a": [1]}),
         said("user", "My elk lives in Oslo.", 4, timestamp="9999-12-31T23:59:59-23:59"),
-        said("user", "My hen lives in Turin. " + "x" * 15_000, 5),  # longer than any turn
+        said("user", "My hen lives in Turin. " + "x" * 15_000, 5),  # longer than the limit of a line
         said("user", None, 6),
         said("user", [None, "words", {"type": "text", "text": 7}], 7),
     ]
@@ -383,7 +383,9 @@ def test_the_client_option_names_the_host_and_unknown_options_do_nothing(made: E
     given = event("UserPromptSubmit", prompt="How do I deploy the API to Fly.io?")
     for options in (("--client", "codex"), ("--client=codex",), ("user-prompt", "--client=codex")):
         assert "Frankfurt" in told(made("hook", *options, given=json.dumps(given).encode()))
-    ran = made("hook", "user-prompt", "--agent", "rex", given=json.dumps(given).encode())  # nobody else answers in rex's place
+    ran = made(
+        "hook", "user-prompt", "--agent", "rex", given=json.dumps(given).encode()
+    )  # refused: else the default identity would answer
     assert (ran.code, ran.out) == (0, "")
     assert "before `hook`" in ran.err
 
@@ -552,7 +554,7 @@ def test_a_very_long_prompt_is_answered(made: Engram) -> None:
     keep("The API runs on Fly.io in Frankfurt")
     long = "lorem ipsum " * 200_000 + "How do I deploy the API to Fly.io?"
     assert "Frankfurt" in told(call("user-prompt", event("UserPromptSubmit", prompt=long)))
-    endless = event("UserPromptSubmit", prompt="x" * (17 << 20))  # more than is read of standard input
+    endless = event("UserPromptSubmit", prompt="x" * (17 << 20))  # more than a hook reads of standard input
     ran = call("user-prompt", endless)
     assert (ran.code, ran.out) == (0, "")
 
@@ -576,7 +578,14 @@ def test_modules_in_the_agents_working_folder_are_not_imported(
     assert not trap.exists()
 
 
-HEAVY = {"numkong", "numpy", "onnxruntime", "rich", "tokenizers", "typer"}  # each takes longer to load than a hook to answer
+HEAVY = {
+    "numkong",
+    "numpy",
+    "onnxruntime",
+    "rich",
+    "tokenizers",
+    "typer",
+}  # each takes longer to import than a hook takes to answer
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems are asked for their folders by platformdirs")
@@ -658,7 +667,7 @@ def test_a_settings_file_that_is_not_json_is_left_alone(engram: Engram) -> None:
     ran = engram("hook", "install", "--client", "claude-code", "--yes")
     assert (ran.code, path.read_text()) == (1, "{ not json")
     assert engram("hook", "install", "--client", "emacs").code == 2
-    by_hand = engram("hook", "install", "--client", "claude-code", "--print")  # what the refusal names
+    by_hand = engram("hook", "install", "--client", "claude-code", "--print")  # the way out that the refusal names
     assert "hook stop --client claude-code" in json.loads(by_hand.out)["hooks"]["Stop"][0]["hooks"][0]["command"]
 
 

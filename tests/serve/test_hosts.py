@@ -1,4 +1,4 @@
-"""Entries in other programs' settings files, and the server in the settings of the hosts that start it."""
+"""Edits of other programs' settings files, and `engram mcp install`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP API: who gets in, what is answered, what is refused."""
+"""The HTTP API over a real server: authentication, answers, refusals, limits, events."""
 
 from __future__ import annotations
 
@@ -399,7 +399,7 @@ def test_the_body_limit_holds_for_chunked_bodies_too(api: Api, mem: Engram) -> N
 
 
 def first_line(api: Api, headers: str) -> str:
-    """What is answered to a request whose body does not come."""
+    """The status line that answers a request whose body is never sent."""
     with socket.create_connection(("127.0.0.1", api.port), timeout=120) as raw:
         raw.sendall(f"POST /v1/ingest HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode())
         return raw.makefile().readline()
@@ -422,7 +422,7 @@ def test_a_silent_connection_is_closed(api: Api, mem: Engram) -> None:
         kept = busy.sock
 
         def all_closed() -> bool:
-            busy.request("GET", "/healthz")  # never under way when the server looks for idle connections
+            busy.request("GET", "/healthz")  # idle at every check, but never for long
             assert busy.getresponse().read()
             time.sleep(0.1)
             return all(closed(connection) for connection in silent)
@@ -435,7 +435,7 @@ def test_a_silent_connection_is_closed(api: Api, mem: Engram) -> None:
 
 
 def closed(connection: socket.socket) -> bool:
-    """Read what has come; has the other side closed the connection?"""
+    """Read what was sent; return whether the other side closed the connection."""
     try:
         return not connection.recv(4096)
     except TimeoutError:
@@ -542,7 +542,9 @@ def test_a_disconnecting_client_cancels_its_request(
     with socket.create_connection(("127.0.0.1", api.port), timeout=120) as raw:
         raw.sendall(f"GET /v1/memories HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {api.token}\r\n\r\n".encode())
         assert begun.wait(PATIENCE_S)
-    with socket.create_connection(("127.0.0.1", api.port), timeout=120) as raw:  # and in the middle of its body
+    with socket.create_connection(
+        ("127.0.0.1", api.port), timeout=120
+    ) as raw:  # a second client leaves in the middle of its body
         raw.sendall(b"POST /v1/ingest HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
         time.sleep(0.2)
     assert stopped.wait(PATIENCE_S)
@@ -568,7 +570,7 @@ def test_a_client_that_stops_reading_is_disconnected(api: Api, mem: Engram) -> N
 
 
 class Listener:
-    """Reads a stream of events line by line."""
+    """A client of `/v1/events` that reads line by line."""
 
     def __init__(self, api: Api, **headers: str) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=120)
@@ -607,7 +609,7 @@ def test_change_events_reach_only_readers_who_may_see_the_memory(api: Api, mem: 
 
 
 def test_a_stream_resumed_beyond_the_latest_event_gets_the_next_ones(api: Api) -> None:
-    """A vault that was restored has smaller numbers than its listeners remember."""
+    """After a restore, the event numbers of a vault are lower than those that listeners have seen."""
     listener = Listener(api, **{"Last-Event-ID": "999999999"})
     assert listener.next() == {"seq": 0, "what": "missed"}
     made = api.post("/v1/memories", {"text": "something"}).json
@@ -621,7 +623,7 @@ def test_a_stream_resumed_beyond_the_change_log_gets_a_missed_event(api: Api, me
     first = mem.remember("something to change")
     there = mem.events().upto
     assert not mem.events(after=there).missed
-    for _ in range(3):  # what a log of so many rows does not hold
+    for _ in range(3):  # more than the change log holds
         mem._vault.store.memories.add(mem.reader, [Memory(text=f"Desk {number} moved.") for number in range(500)])
     mem.pin(first.id)
     listener = Listener(Api(api.port, token(mem, role=Role.OWNER)), **{"Last-Event-ID": str(there)})
@@ -670,7 +672,7 @@ def test_a_busy_stream_ends_when_its_token_is_revoked(mem: Engram, monkeypatch: 
 
 
 def test_an_idle_stream_ends_when_its_token_is_revoked(api: Api, mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_stream, "_HEARTBEAT_S", 1e6)  # nothing else wakes it
+    monkeypatch.setattr(event_stream, "_HEARTBEAT_S", 1e6)  # so that only the token check wakes the stream
     monkeypatch.setattr(event_stream, "_TOKEN_CHECK_S", 0.2)
     granted = mem.grant("short", scope=Scope(agent="rex"))
     listener = Listener(Api(api.port, granted.secret))
@@ -680,15 +682,15 @@ def test_an_idle_stream_ends_when_its_token_is_revoked(api: Api, mem: Engram, mo
 
 
 def test_an_idle_stream_ends_when_the_server_stops(mem: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_stream, "_TOKEN_CHECK_S", 1e6)  # nothing but the end wakes it
+    monkeypatch.setattr(event_stream, "_TOKEN_CHECK_S", 1e6)  # so that only the server's end wakes the stream
     secret = token(mem)
     with serving(mem) as server:
         api = Api(server.port, secret)
         api.post("/v1/memories", {"text": "something"})
         listener = Listener(api, **{"Last-Event-ID": "0"})
         assert listener.next() is not None
-        time.sleep(0.5)  # it waits now for what comes next
-    assert listener.answer.read() == b"\n"  # not torn off: that would raise IncompleteRead
+        time.sleep(0.5)  # the stream now waits for the next event
+    assert listener.answer.read() == b"\n"  # a stream cut off would raise IncompleteRead
     listener.close()
 
 

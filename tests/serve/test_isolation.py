@@ -1,8 +1,8 @@
 """A token of one agent reaches nothing of another, through any operation on any face. M12, §10.13
 
-Ada has left the same strange words in all that her verbs keep. Rex, who may write, tries every operation with her ids, cursors,
-boxes, categories, names and words. What he is answered, or refused with, holds neither her words nor an id of hers, and what is
-hers is afterwards as it was. An operation that is added fails here until it is tried.
+Ada has stored the same unusual words by every verb that stores something. Rex, who may write, calls every operation with her ids,
+cursors, boxes, categories, names and words. No answer and no error holds her words or an id of hers, and her data is unchanged
+afterwards. A new operation fails here until it is tried.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from engram.serve.operations import OPERATIONS, Operation, limits, read
 from engram.types import Policy, Reader, Role, Scope
 
 WORD, SECRET = "zqorvath", "mulfrid"
-"""What Rex asks for, and what stands beside it wherever Ada put it."""
+"""A word of Ada's memories that Rex searches for, and a secret that stands beside it in all of them."""
 
 ADA = Reader(Scope(agent="ada"))
 OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
@@ -40,7 +40,7 @@ ROLES = {
 
 @dataclass(frozen=True)
 class Hers:
-    """What Ada has that can be named."""
+    """Ids and names of everything that Ada stored."""
 
     memory: str
     other: str
@@ -86,7 +86,7 @@ def lived(ada: Engram) -> Hers:
 
 
 def attempts(hers: Hers, mine: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """For every operation, calls that name what is Ada's. Empty: it takes nothing by which it could be named."""
+    """Calls by operation that try to reach Ada's data. Empty for operations whose arguments cannot name any."""
     by_id = [{"id": one} for one in hers.ids]
     filters = {"categories": ["hersalone"], "attributes": {"who": SECRET}, "statuses": ["active", "archived"]}
     return {
@@ -190,8 +190,10 @@ def ada(tmp_path: Path) -> Iterator[Engram]:
 
 
 def state_of(ada: Engram) -> tuple[Any, ...]:
-    """All that is hers, as she sees it."""
-    held = [replace(one, accesses=0, accessed_at=None, strength=0.0) for one in ada.list(status=None, limit=200)]  # her own use
+    """Everything that Ada has, as she sees it."""
+    held = [
+        replace(one, accesses=0, accessed_at=None, strength=0.0) for one in ada.list(status=None, limit=200)
+    ]  # her own reads change these
     return (
         held,
         [ada.versions(one.id) for one in held],
@@ -218,7 +220,8 @@ def test_a_token_of_one_agent_reaches_nothing_of_another(ada: Engram, face: str,
     tries = attempts(hers, mine)
     assert SECRET in str(ada.recall(WORD).hits), "there is something to be found"
     with contextmanager(FACES[face])(rex) as call:
-        for name in sorted(tries, key=lambda one: (one != "audit", one == "begin_episode")):  # what he names, he is told
+        # The audit comes first: later it would hold what Rex himself named.
+        for name in sorted(tries, key=lambda name: (name != "audit", name == "begin_episode")):
             for given in tries[name]:
                 told, said = call(OPERATIONS[name], given), json.dumps(given)
                 assert SECRET in said or SECRET not in told.lower(), (name, given, told)
@@ -227,7 +230,7 @@ def test_a_token_of_one_agent_reaches_nothing_of_another(ada: Engram, face: str,
 
 
 def others(hers: Hers) -> Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]:
-    """The same for tools that are no operations, by profile and name."""
+    """Calls of MCP tools that are no operations, by profile and name."""
     about = [{"entityName": WORD, "contents": ["meddled"]}]
     gone = [{"entityName": WORD, "observations": [f"Her {WORD} {SECRET} is in the cellar"]}]
     link = [{"from": WORD, "to": f"{WORD} blimm", "relationType": "knows"}]

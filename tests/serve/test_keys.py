@@ -1,4 +1,4 @@
-"""The key of a vault: shown, written down, brought back."""
+"""`engram key`: describe, export, import and rotate the key of a vault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands on memories, as a person or a script calls them."""
+"""Commands on memories, in their text and JSON forms."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def test_input_that_is_not_utf8_is_refused_without_quoting_it(made: Engram) -> N
     assert refused.err.startswith("E4005: ")
     assert "geheim" not in refused.err
     assert made("remember", "-", given=b"x" * 2_000_000).err.startswith("E4004: ")
-    assert made("ingest", "-", given=b" \n" * 1_000_000 + b"I live in Rome.").code == 0  # it is split
+    assert (
+        made("ingest", "-", given=b" \n" * 1_000_000 + b"I live in Rome.").code == 0
+    )  # no limit of one memory: the text is split
     assert made("remember", "-").err.startswith("E4005: ")
 
 
@@ -222,4 +224,4 @@ def test_a_timeline_is_drawn_with_its_peaks(made: Engram) -> None:
     told = made("timeline", "Ada", "--json").json
     assert (told["width"], len(told["buckets"]), told["buckets"][-1]["peak"]) == ("day", 9, True)
     assert "Nothing is known about that." in made("timeline", "nobody").err
-    assert "@ada" not in made("entity", "Ada").out  # a handle that nobody named
+    assert "@ada" not in made("entity", "Ada").out  # no handle was ever mentioned

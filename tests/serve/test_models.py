@@ -1,4 +1,4 @@
-"""Models by the command line: a small one stands in, so that nothing is fetched."""
+"""`engram model`, with a small stand-in for the encoder, so that nothing is downloaded."""
 
 from __future__ import annotations
 

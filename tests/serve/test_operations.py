@@ -1,4 +1,4 @@
-"""The table of operations: what it takes, what it gives, who may call it."""
+"""The table of operations: inputs, outputs, roles, deadlines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def mem(tmp_path: Path) -> Iterator[Engram]:
 
 
 def skilled(mem: Engram) -> str:
-    """The id of a skill."""
+    """Learn a skill and return its id."""
     for _ in range(3):
         with mem.episode("bake bread") as ep:
             ep.event("did", "knead the dough")
@@ -40,12 +40,12 @@ def skilled(mem: Engram) -> str:
 
 
 def dreamt(mem: Engram) -> str:
-    """The id of a pass."""
+    """Run a pass and return its id."""
     return mem.consolidate().pass_id
 
 
 def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
-    """A call of every operation that succeeds."""
+    """Return arguments for every operation with which it succeeds."""
     one, two = mem.remember("The API runs on Fly.io"), mem.remember("Ada leads the platform team")
     mem.update(one.id, text="The API runs on Fly.io now")
     happened = mem.remember("The release went out", kind=Kind.EPISODE, category="moment")
@@ -215,14 +215,14 @@ def test_a_timeout_must_be_above_zero(mem: Engram) -> None:
 
 
 def test_every_operation_keeps_its_deadline_and_changes_nothing_after_it(mem: Engram) -> None:
-    """S14: an answer that comes too late is an error by its code, never an empty one."""
+    """S14: a late answer is an error with a code, never an empty answer."""
     calls = arguments_of(mem)
     before = mem._vault.store.changes.latest(mem.reader)
     late = {}
     for name, arguments in calls.items():
         operation = OPERATIONS[name]
         with mem.deadline(60) as until:
-            until.cancel()  # as if it had passed
+            until.cancel()  # counts as passed
             try:
                 operation.call(mem, read(operation, arguments), timeout=300)
             except EngramError as problem:
@@ -233,7 +233,7 @@ def test_every_operation_keeps_its_deadline_and_changes_nothing_after_it(mem: En
 
 
 class Countdown(Deadline):
-    """A deadline that passes when it is looked at for the n-th time."""
+    """A deadline that passes at its n-th check."""
 
     def __init__(self, looks: int) -> None:
         super().__init__(None, lambda: 0.0)

@@ -36,17 +36,17 @@ MOVING = {
     "readers_idle",
     "path",
 }
-"""What differs between two runs of one face too."""
+"""Members that differ between two runs of the same face."""
 
 GROWING = {"status", "audit", "events", "backups"}
-"""What grows with every call: only its shape can be equal."""
+"""Operations whose output grows with every call, so that only its shape can be compared."""
 
 Call = Callable[[Operation, Mapping[str, Any]], Any]
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A vault, and for every operation arguments that mean something in it. Each face calls all, in order, on a copy."""
+    """A vault, and arguments for every operation on it. Each face calls all of them, in order, on its own copy."""
 
     path: Path
     arguments: Mapping[str, Mapping[str, Any]]
@@ -70,7 +70,7 @@ def library(path: Path, console: Console) -> Iterator[Call]:
 
 
 def library_anew(path: Path, console: Console) -> Iterator[Call]:
-    """Opened and closed for every call, as commands do it: what is in mind is put away in between."""
+    """The library, opened and closed for every call as a command does, so that working memory is saved in between."""
 
     def call(operation: Operation, given: Mapping[str, Any]) -> Any:
         with engram.open(path, agent="rex") as opened:
@@ -92,7 +92,7 @@ def http(path: Path, console: Console) -> Iterator[Call]:
 
 
 def mcp(path: Path, console: Console) -> Iterator[Call]:
-    """The tools that are operations as they are; the ten of the core say less, and are compared elsewhere."""
+    """MCP tools of the full profile. The ten of the core profile answer in a shorter form and have tests of their own."""
     with engram.open(path, agent="rex") as opened:
         mem = opened.as_reader(REX)
         core = {tool.name: tool.operation for tool in tools.core()}
@@ -113,11 +113,11 @@ FACES: Mapping[str, tuple[Face, Face]] = {
     "http": (library, http),
     "mcp": (library, mcp),
 }
-"""Each with the library as it is used in the same way."""
+"""Each face, with the way of using the library that it is compared to."""
 
 
 def words_for(operation: Operation, given: Mapping[str, Any], folder: Path) -> list[str]:
-    """A call as somebody would type it."""
+    """Call an operation as a person would type it."""
     ids: list[str] = []
     texts: list[str] = []
     options: list[str] = []
@@ -149,7 +149,7 @@ def request(api: Api, operation: Operation, given: Mapping[str, Any]) -> Any:
 
 
 def ask(api: Api, operation: Operation, given: Mapping[str, Any]) -> Answer:
-    """The request that its route makes of a call, and whatever is answered."""
+    """Call an operation by its HTTP route and return the answer, also of an error."""
     (route,) = (one for one in routes() if one.operation is operation)
     path = route.path
     for name in route.in_path:
@@ -169,7 +169,7 @@ def _in_address(value: Any) -> Any:
 
 
 def settled(value: Any, known: str) -> Any:
-    """An answer without what differs between two runs: new ids, moments, places, figures."""
+    """An answer without members that differ between two runs: new ids, times, paths, figures."""
     if isinstance(value, dict):
         return {name: "…" if name in MOVING else settled(part, known) for name, part in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Hearing, taking in files and asking, as a person or a script calls them. No model is here: words alone answer."""
+"""Commands that capture, import and answer. No encoder is installed, so recall works by words alone."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_a_text_file_is_imported_as_one_document(made: Engram, tmp_path: Path) -
 
 
 def test_a_fully_imported_file_is_wiped_on_request(made: Engram, turns: Path) -> None:
-    assert made("import", str(turns), "--wipe").code == 2  # nobody to ask
+    assert made("import", str(turns), "--wipe").code == 2  # there is no terminal to confirm on
     assert turns.exists()
     ran = made("import", str(turns), "--wipe", "--yes")
     assert "was overwritten and removed" in ran.err

@@ -1,4 +1,4 @@
-"""`engram serve` as a process: it starts, tells where it is, ends in order, and loses nothing when it is killed."""
+"""`engram serve` as a process: it prints its address, ends cleanly on a signal, and loses nothing when killed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_server_ends_cleanly_on_sigterm(made: Engram) -> None:
         listening.readline()
         running.send_signal(signal.SIGTERM)
         assert running.wait(PATIENCE_S) == -signal.SIGTERM
-        assert listening.read().endswith(b"\n")  # the stream came to an end; it was not torn off
+        assert listening.read().endswith(b"\n")  # the stream was ended, not cut off
         stream.close()
         assert running.stderr is not None
         assert "Traceback" not in running.stderr.read()
@@ -124,7 +124,7 @@ def test_a_used_port_and_a_public_address_are_refused(made: Engram) -> None:
 
 def test_the_listening_socket_disables_nagles_algorithm() -> None:
     with closing(bind("127.0.0.1", 0)) as listening:
-        assert listening.proto == socket.IPPROTO_TCP  # else asyncio leaves Nagle on: 40 ms for every answer
+        assert listening.proto == socket.IPPROTO_TCP  # else asyncio leaves Nagle's algorithm on: 40 ms for every answer
 
 
 def test_serve_without_its_extra_names_the_package_to_install(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,19 +144,19 @@ def test_serve_without_its_extra_names_the_package_to_install(made: Engram, monk
 
 
 def test_the_server_loads_no_telemetry() -> None:
-    """FastAPI would bring OpenTelemetry, which sends addresses and the words of errors wherever the environment says."""
+    """FastAPI would bring OpenTelemetry, which sends URLs and error messages wherever the environment says."""
     asked = "import sys, engram.serve.web as _; print({'opentelemetry', 'fastapi'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors in /proc")
 def test_many_parallel_requests_leak_no_thread_or_descriptor(tmp_path: Path) -> None:
-    rounds = [_served(tmp_path / name, 100) for name in ("first", "second")]  # what is made once in a process, the first makes
+    rounds = [_served(tmp_path / name, 100) for name in ("first", "second")]  # the first makes what a process makes once
     assert rounds[1] == rounds[0]
 
 
 def _served(path: Path, calls: int) -> tuple[int, int]:
-    """Threads and descriptors after so many calls, 32 at once, when the server and its vault are closed."""
+    """Threads and descriptors that remain after so many calls, 32 at once, once server and vault are closed."""
     with library.open(path, settings={"serve_rate": 1_000_000, "ask_per_minute": 0}) as opened:
         mem = opened.as_reader(Reader(policy=Policy.ALL, role=Role.OWNER))
         mem.remember("The platform team owns the API")

@@ -1,4 +1,4 @@
-"""What reaches a terminal: words, and never what moves its cursor or turns its lines around."""
+"""Output on a terminal: control characters of stored text are escaped, tables fit, values read well."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_scopes_are_printed_by_dimension() -> None:
 
 @pytest.mark.parametrize("width", [30, 60, 80, 200])
 def test_a_table_fits_any_terminal_and_cuts_no_id(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The settings were a column of single letters on 80 columns, and passes could not be undone by the ids that were shown."""
+    """Once, 80 columns showed settings as a column of single letters and cut the ids that `undo-dream` needs."""
     screen = io.StringIO()
     monkeypatch.setattr(screen, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdout", screen)

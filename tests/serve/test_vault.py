@@ -1,4 +1,4 @@
-"""Commands on the vault: making it, looking at it, mending it, copies of it."""
+"""Commands on the vault as a whole: init, status, doctor, backups, audit, purge."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_nothing_but_init_and_remember_makes_a_vault(engram: Engram, vault: Path
     refused = engram(*command.split())
     assert refused.code == 1
     assert refused.err.startswith(f"E1008: there is no vault at {vault}.\n")
-    assert engram("doctor").lines[0] == f"warning  vault: there is no vault at {vault}."  # and not that nothing is wrong
+    assert engram("doctor").lines[0] == f"warning  vault: there is no vault at {vault}."  # instead of "Nothing is wrong"
     assert "Nothing is wrong." not in engram("doctor").out
     assert not vault.exists()
 
@@ -238,7 +238,7 @@ def test_the_vault_option_overrides_the_environment(made: Engram, tmp_path: Path
 
 @pytest.mark.parametrize("empty", [False, True])
 def test_repair_does_not_replace_a_missing_database_with_an_empty_one(made: Engram, vault: Path, empty: bool) -> None:
-    """It took hours, row by row of tables that were not there, and would have called an empty vault mended."""
+    """A repair once took hours, row by row of missing tables, and would have reported an empty vault as repaired."""
     kept = made("remember", "worth keeping").id
     assert made("backup").code == 0
     (vault / "vault.db").write_bytes(b"") if empty else (vault / "vault.db").unlink()

@@ -1,4 +1,4 @@
-"""Values on the wire: nothing is lost that a reader needs, and everything is JSON."""
+"""The wire form of values: complete, and valid JSON."""
 
 from __future__ import annotations
 

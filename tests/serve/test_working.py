@@ -1,4 +1,4 @@
-"""Commands on what is in mind."""
+"""Commands on working memory, checkpoints and gaps."""
 
 from __future__ import annotations
 

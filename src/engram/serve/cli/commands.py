@@ -52,7 +52,7 @@ class CommandResult:
 
 @frozen(kw_only=True)
 class CommandSpec:
-    """How an operation appears on the command line.
+    """The appearance of an operation on the command line.
 
     panel: its heading in the help. show: prints the result. extra_help: a sentence after the operation's own help. options: typer
     options for `show`, by name. notes: remarks made while the vault is open, printed with --json too. offers_all: has `--all`.
