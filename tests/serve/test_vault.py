@@ -11,7 +11,7 @@ from serve.console import Engram
 import engram as library
 from engram import settings
 
-KEY_SENTENCE = "Who has that file can read the vault, and without it nobody can"
+KEY_SENTENCE = "has that file can read the vault, and without it nobody can"
 
 
 def test_init_prints_the_places_of_vault_and_key(engram: Engram, vault: Path) -> None:
