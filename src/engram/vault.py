@@ -38,6 +38,7 @@ from engram.index.vectors.live import LiveIndex
 from engram.log import Log
 from engram.models import catalog
 from engram.models.chat_endpoints import language_model
+from engram.models.connections import ConnectionLimits
 from engram.models.embedders import Embedder, OnnxEmbedder
 from engram.models.embedding_endpoints import RemoteEmbedder, embedding_endpoint
 from engram.models.language_models import Extractor
@@ -113,7 +114,8 @@ class OpenVault:
         self._filled_to = -1
         self._screened_to = 0
         ledger = Ledger(partial(self.store.quotas.spend, _OWNER), partial(self.store.quotas.spent, _OWNER))
-        self.llm = language_model(lambda: self.live.now, partial(llm_key, self.live), ledger, env, llm)
+        limits = self.live.tuned(ConnectionLimits)
+        self.llm = language_model(lambda: self.live.now, partial(llm_key, self.live), ledger, env, llm, limits)
         self._extractor = extractor or (None if self.llm is None else extractor_by(self.llm))
         self.working_sets = WorkingSets(self.store, lambda: self.embedder, self.live, env, self.session, self._capture_evicted)
         self.prefetcher = Prefetcher(self.working_sets, lambda: self.searcher, self.live, env)
@@ -141,7 +143,7 @@ class OpenVault:
         settings = self.live.now
         if self._given is not None or settings.model == "none":
             return self._given
-        if (endpoint := embedding_endpoint(settings)) is not None:
+        if (endpoint := embedding_endpoint(settings, self.live.tuned(ConnectionLimits))) is not None:
             return RemoteEmbedder(endpoint, self.env, self.store.vectors.space(SPACE), sendable)
         model = catalog.find(catalog.DEFAULT if settings.model == "auto" else settings.model)
         return _ENCODERS.setdefault(model.name, OnnxEmbedder(model)) if model.installed() else None
@@ -192,7 +194,7 @@ class OpenVault:
         return () if self._searcher is None else self._searcher.tuning.warnings
 
     def encoder(self) -> EncoderState:
-        """Return the state of the encoder in use. An endpoint is probed, at most once in `embed_probe_s`."""
+        """Return the state of the encoder in use. An endpoint is probed, at most once in `probe_s`."""
         embedder = self.embedder
         if embedder is None:
             return EncoderState("none", trouble="" if self.live.now.model == "none" else "no model is installed")
@@ -202,7 +204,7 @@ class OpenVault:
         return EncoderState(at.name, embedder.fingerprint, embedder.dimensions, at.place, embedder.trouble)
 
     def language(self) -> LanguageModelState:
-        """Return the state and the cost of the language model in use. An endpoint is probed, at most once in `llm_probe_s`."""
+        """Return the state and the cost of the language model in use. An endpoint is probed, at most once in `probe_s`."""
         if self.llm is None:
             return LanguageModelState("none")
         return LanguageModelState(self.llm.generator.name, self.llm.generator.place, self.llm.trouble, *self.llm.budget.spent())

@@ -26,7 +26,7 @@ from engram.settings import Settings, key_folder
 posix_only = pytest.mark.skipif(os.name != "posix", reason="file modes and links of POSIX")
 
 VAULT_ID = "01JVAULT"
-SETTINGS = Settings(argon2_memory_kib=8192, argon2_passes=1, scrypt_log_n=14)
+SETTINGS = Settings(argon2_memory_kib=8192, scrypt_log_n=14)
 FILE = dataclasses.replace(SETTINGS, key_source="file")
 PASSPHRASE = dataclasses.replace(SETTINGS, key_source="passphrase")
 KEYCHAIN = dataclasses.replace(SETTINGS, key_source="keychain")

@@ -354,7 +354,7 @@ def test_the_schema_types_array_string_and_null_are_known() -> None:
 
 def test_calls_are_counted_by_the_hour_and_by_the_day(server: Server, model: Model, clock: HandClock) -> None:
     server.reply = speaking("yes")
-    asked = model(llm_calls_hour=2, llm_calls_day=3, llm_probe_s=3600)
+    asked = model(llm_calls_hour=2, llm_calls_day=3)
     asked.text(ASK)
     asked.text(ASK)
     with pytest.raises(GeneratorUnavailable, match="2 calls"):

@@ -25,6 +25,7 @@ from engram.engine import Engram
 from engram.errors import ConfigInvalid, RateLimited
 from engram.serve.http import event_stream
 from engram.serve.network.doors import RateLimiter, host_policy
+from engram.serve.network.server import ServeLimits
 from engram.serve.web import prepare
 from engram.store.limits import StoreLimits
 from engram.types import Memory, Policy, Reader, Role, Scope
@@ -35,8 +36,8 @@ CANARY = "xylophone"
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    settings = {"serve_events_s": 0.05}
-    with Engram.open(tmp_path / "vault", settings=settings, tuning=[StoreLimits(change_log_rows=1000)]) as opened:
+    tuning = [ServeLimits(serve_events_s=0.05), StoreLimits(change_log_rows=1000)]
+    with Engram.open(tmp_path / "vault", tuning=tuning) as opened:
         yield opened.as_reader(OWNER)
 
 

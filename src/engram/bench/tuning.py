@@ -5,13 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from engram.capture.limits import CaptureLimits
+from engram.dream.limits import DreamLimits
 from engram.errors import ConfigInvalid
 from engram.index.vectors.tiers import VectorLimits
 from engram.recall.weights import RecallWeights
+from engram.rules.boxes import BoxLimits
+from engram.rules.duplicates import DuplicateWeights
+from engram.rules.edges import EdgeWeights
+from engram.rules.knowledge import KnowledgeWeights
+from engram.rules.skills import SkillWeights
 from engram.store.limits import StoreLimits
 from engram.values.frozen import fields, replace
 
-TUNABLE = (RecallWeights, VectorLimits, StoreLimits)
+TUNABLE = (
+    RecallWeights,
+    VectorLimits,
+    StoreLimits,
+    EdgeWeights,
+    KnowledgeWeights,
+    DuplicateWeights,
+    BoxLimits,
+    SkillWeights,
+    CaptureLimits,
+    DreamLimits,
+)
 """The classes whose numbers a sweep may change; no name stands in two of them."""
 
 

@@ -35,6 +35,7 @@ _VAULT_ID = 64  # characters: it becomes a file name
 _FINGERPRINT = 16
 _KDF_PREFIX = "kdf_"
 _ARGON2_LANES = 4  # RFC 9106, section 4
+_ARGON2_PASSES = 3  # over `argon2_memory_kib`, by which the cost of a guess is set
 _KEY_FILE_LIMIT = 4096
 
 
@@ -354,7 +355,7 @@ def _new_kdf(settings: Settings, env: Env) -> Kdf:
     if settings.kdf == "scrypt":
         parameters = {"log_n": settings.scrypt_log_n, "lanes": 1}
     else:
-        parameters = {"memory_kib": settings.argon2_memory_kib, "passes": settings.argon2_passes, "lanes": _ARGON2_LANES}
+        parameters = {"memory_kib": settings.argon2_memory_kib, "passes": _ARGON2_PASSES, "lanes": _ARGON2_LANES}
     try:
         return Kdf(settings.kdf, salt, parameters)
     except VaultDamaged:

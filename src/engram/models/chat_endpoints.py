@@ -16,7 +16,14 @@ from typing import Any
 
 from engram.env import Env
 from engram.errors import ConfigInvalid, GenerationFailed, GeneratorUnavailable
-from engram.models.connections import EndpointClient, EndpointResponse, EndpointSettings, EndpointStatus, address_problem
+from engram.models.connections import (
+    ConnectionLimits,
+    EndpointClient,
+    EndpointResponse,
+    EndpointSettings,
+    EndpointStatus,
+    address_problem,
+)
 from engram.models.language_models import CallableGenerator, GeneratedText, GenerationRequest, LanguageModel, TextGenerator
 from engram.models.spending import Ledger, SpendingBudget
 from engram.settings import Settings
@@ -62,7 +69,7 @@ def check_name(llm: str) -> None:
         raise ConfigInvalid(f"{_BAD_NAME}.", way_out="Or pass a function from a prompt to text.")
 
 
-def chat_endpoint(settings: Settings, key: Callable[[], str]) -> ChatEndpoint | None:
+def chat_endpoint(settings: Settings, key: Callable[[], str], limits: ConnectionLimits) -> ChatEndpoint | None:
     """Return the endpoint that the setting `llm` names, or None if it is empty."""
     if not settings.llm:
         return None
@@ -79,8 +86,8 @@ def chat_endpoint(settings: Settings, key: Callable[[], str]) -> ChatEndpoint | 
         key_name=settings.llm_key_env,
         key=key,
         timeout_s=settings.llm_timeout_s,
-        connect_s=settings.llm_connect_s,
-        probe_s=settings.llm_probe_s,
+        connect_s=limits.connect_s,
+        probe_s=limits.probe_s,
         meanwhile="turns are read by rules alone",
         problem=problem or address_problem(url, "llm_url"),
     )
@@ -93,12 +100,13 @@ def language_model(
     ledger: Ledger,
     env: Env,
     function: Callable[[str], str] | None = None,
+    limits: ConnectionLimits = ConnectionLimits(),
 ) -> LanguageModel | None:
     """Return the language model given as a function, else the one that the settings name, else None."""
     generator: TextGenerator
     if function is not None:
         generator = CallableGenerator(function)
-    elif (endpoint := chat_endpoint(settings(), key)) is not None:
+    elif (endpoint := chat_endpoint(settings(), key, limits)) is not None:
         generator = ChatGenerator(endpoint, env)
     else:
         return None
@@ -117,7 +125,7 @@ class ChatGenerator:
 
     @property
     def trouble(self) -> str:
-        """The reason why the endpoint does not answer, or "". Probes it if the last check is older than `llm_probe_s`."""
+        """The reason why the endpoint does not answer, or "". Probes it if the last check is older than `probe_s`."""
         return self._client.check().trouble
 
     def ready(self) -> None:

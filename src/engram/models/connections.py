@@ -53,6 +53,14 @@ class EndpointStatus:
 
 
 @frozen(kw_only=True)
+class ConnectionLimits:
+    """The time limits of every endpoint that a user does not set (§32.2)."""
+
+    connect_s: float = 2.0  # for a connection, and for the answer to a probe
+    probe_s: float = 30.0  # how long the result of a probe counts; after a failed one no request is sent for so long
+
+
+@frozen(kw_only=True)
 class EndpointSettings:
     """The address and time limits of a model's endpoint. `key` is called for each request; its result is never stored."""
 

@@ -19,7 +19,7 @@ import numpy as np
 from engram import settings as settings_room
 from engram.env import Env
 from engram.errors import DimensionMismatch, EmbedderUnavailable, EmbeddingFailed
-from engram.models.connections import EndpointClient, EndpointSettings, address_problem
+from engram.models.connections import ConnectionLimits, EndpointClient, EndpointSettings, address_problem
 from engram.models.embedders import Vectors, unit
 from engram.settings import Settings
 from engram.types import Space
@@ -80,7 +80,7 @@ class EmbeddingEndpoint:
         return json.dumps(body).encode("ascii")
 
 
-def embedding_endpoint(settings: Settings) -> EmbeddingEndpoint | None:
+def embedding_endpoint(settings: Settings, limits: ConnectionLimits = ConnectionLimits()) -> EmbeddingEndpoint | None:
     """Return the endpoint that the setting `model` names, or None if it names a local model or none."""
     name, colon, model = settings.model.partition(":")
     if not colon or name not in PROVIDERS:
@@ -97,8 +97,8 @@ def embedding_endpoint(settings: Settings) -> EmbeddingEndpoint | None:
         passage_prefix=passage if settings.embed_passage_prefix == AUTO else settings.embed_passage_prefix,
         batch=settings.embed_batch,
         timeout_s=settings.embed_timeout_s,
-        connect_s=settings.embed_connect_s,
-        probe_s=settings.embed_probe_s,
+        connect_s=limits.connect_s,
+        probe_s=limits.probe_s,
     )
 
 

@@ -12,7 +12,7 @@ from engram.crypto.access_tokens import GrantedToken
 from engram.engine import Engram
 from engram.serve.http.app import make_app
 from engram.serve.network.doors import host_policy
-from engram.serve.network.server import NetworkServer, reader_token, server_token, url_of
+from engram.serve.network.server import NetworkServer, ServeLimits, reader_token, server_token, url_of
 from engram.serve.page import routes as page
 from engram.serve.page.sign_in import Sessions
 
@@ -86,4 +86,6 @@ def _run(
     started: Callable[[str], None],
     ended: Callable[[], None] = lambda: None,
 ) -> None:
-    WebServer(app, mem.settings.now.serve_drain_s, lambda: started(url_of(listening)), ended).run(sockets=[listening])
+    WebServer(app, mem.settings.tuned(ServeLimits).serve_drain_s, lambda: started(url_of(listening)), ended).run(
+        sockets=[listening]
+    )

@@ -43,7 +43,6 @@ class Keeping:
         "argon2id", "What turns a passphrase into a key.", choices=("argon2id", "scrypt"), ref="§10.11", restart=True
     )
     argon2_memory_kib: int = tunable(65536, "Memory that one guess at a passphrase costs.", unit="KiB", low=8192, high=4194304)
-    argon2_passes: int = tunable(3, "Passes over that memory.", low=1, high=64)
     scrypt_log_n: int = tunable(17, "Cost of scrypt as a power of two.", unit="log₂", low=14, high=22)
     harden_process: bool = tunable(
         True,

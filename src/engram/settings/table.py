@@ -33,18 +33,6 @@ class Settings(Finding):
     embed_timeout_s: float = tunable(
         15.0, "How long one request may take, its second try included.", unit="s", low=0.1, high=600.0, restart=True
     )
-    embed_connect_s: float = tunable(
-        2.0, "How long a connection and a sign of life may take.", unit="s", low=0.05, high=60.0, ref="§32.2", restart=True
-    )
-    embed_probe_s: float = tunable(
-        30.0,
-        "How long the last sign of life counts; while it was bad, the endpoint is not asked.",
-        unit="s",
-        low=0.0,
-        high=3600.0,
-        ref="§32.2",
-        restart=True,
-    )
 
     # language models: only if `llm` names one
     llm: str = tunable(
@@ -64,18 +52,6 @@ class Settings(Finding):
     )
     llm_timeout_s: float = tunable(
         45.0, "How long one answer may take, its second try included.", unit="s", low=0.1, high=3600.0, restart=True
-    )
-    llm_connect_s: float = tunable(
-        2.0, "How long a connection and a sign of life may take.", unit="s", low=0.05, high=60.0, ref="§32.2", restart=True
-    )
-    llm_probe_s: float = tunable(
-        30.0,
-        "How long the last sign of life counts; while it was bad, the endpoint is not asked.",
-        unit="s",
-        low=0.0,
-        high=3600.0,
-        ref="§32.2",
-        restart=True,
     )
     llm_output_tokens: int = tunable(4096, "Longest answer that is asked for.", unit="tokens", low=64, high=1000000, restart=True)
     llm_calls_hour: int = tunable(
@@ -170,8 +146,6 @@ class Settings(Finding):
     serve_body_kib: int = tunable(2048, "Largest body of a request.", unit="KiB", low=1, high=1048576)
     serve_rate: int = tunable(1200, "Requests a minute that one token may make.", low=1, high=1000000)
     serve_timeout_s: float = tunable(30.0, "How long a request may take.", unit="s", low=0.1, high=3600.0)
-    serve_drain_s: float = tunable(10.0, "How long a server that ends waits for requests.", unit="s", low=0.0, high=600.0)
-    serve_events_s: float = tunable(0.5, "How often a server looks for changes to tell of.", unit="s", low=0.05, high=60.0)
     page_hours: float = tunable(12.0, "How long a page stays signed in without being used.", unit="h", low=0.1, high=720.0)
     receipt_hours: float = tunable(24.0, "How long an `Idempotency-Key` is known.", unit="h", low=1.0, high=8760.0)
 
@@ -214,6 +188,9 @@ _FIXED_IN = {
         "merge_cosine dream_probes dream_loss dream_links dream_nearer dream_rehearsals dream_inferences warm_after_s "
         "care_pause_s"
     ),
+    "ConnectionLimits": "embed_connect_s embed_probe_s llm_connect_s llm_probe_s",
+    "ServeLimits": "serve_events_s serve_drain_s",
+    "key_sources": "argon2_passes",
 }
 """Names that were settings before they moved, with the same values, into the `Weights` or `Limits` of a room."""
 

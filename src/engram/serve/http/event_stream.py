@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from engram.aio import Threads
 from engram.engine import Engram
 from engram.errors import EngramError, RateLimited
+from engram.serve.network.server import ServeLimits
 from engram.types import ChangeEvent, ChangeEvents
 from engram.values.frozen import field, mutable
 
@@ -75,7 +76,7 @@ class ChangeWatcher:
                 self.latest = latest
                 async with self._changed:
                     self._changed.notify_all()
-            await asyncio.sleep(self.mem.settings.now.serve_events_s)
+            await asyncio.sleep(self.mem.settings.tuned(ServeLimits).serve_events_s)
 
 
 async def stream(

@@ -33,7 +33,7 @@ from engram.serve.mcp.server import build
 from engram.serve.network import problems
 from engram.serve.network.doors import Authenticator, HostPolicy, RateLimiter, host_policy
 from engram.serve.network.requests import read_body
-from engram.serve.network.server import NetworkServer, server_token, url_of
+from engram.serve.network.server import NetworkServer, ServeLimits, server_token, url_of
 from engram.types import Reader
 
 if TYPE_CHECKING:
@@ -181,5 +181,5 @@ def serve(
     """Serve until a signal arrives. `begun` is called with the address once it is bound, and with the token that was made."""
     app, own = make_app(mem, profile, host)
     begun(url_of(listening) + PATH, own)
-    settings = mem.settings.now
-    NetworkServer(app, settings.serve_drain_s, settings.serve_timeout_s).run(sockets=[listening])
+    drain_s = mem.settings.tuned(ServeLimits).serve_drain_s
+    NetworkServer(app, drain_s, mem.settings.now.serve_timeout_s).run(sockets=[listening])

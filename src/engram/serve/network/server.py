@@ -15,6 +15,7 @@ from engram.engine import Engram
 from engram.errors import ConfigInvalid
 from engram.serve.network.doors import is_local
 from engram.types import Policy, Role
+from engram.values.frozen import frozen
 
 BACKLOG = 512
 IDLE_TIMEOUT_S = 30.0
@@ -86,6 +87,14 @@ def url_of(listening: socket.socket) -> str:
     """Return the address of a listening socket as a URL."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@frozen(kw_only=True)
+class ServeLimits:
+    """The pauses of servers that a user does not set."""
+
+    serve_events_s: float = 0.5  # pause between two looks for changes to send to subscribers
+    serve_drain_s: float = 10.0  # longest that a server that ends waits for running requests
 
 
 class NetworkServer(uvicorn.Server):
