@@ -17,8 +17,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engram import settings as room
+from engram.bench.tuning import TUNABLE
 from engram.errors import ConfigInvalid
+from engram.recall.weights import RecallWeights
 from engram.settings import TABLE, LiveSettings, Settings, coerce, save, with_line
+from engram.settings.table import _MOVED, RETIRED
+from engram.store.limits import StoreLimits
+from engram.values.frozen import fields
 
 NUMBERS = sorted(name for name, spec in TABLE.items() if type(spec.default) in (int, float))
 WHOLE = sorted(name for name in NUMBERS if type(TABLE[name].default) is int)
@@ -85,11 +90,11 @@ def test_the_ends_of_a_range_belong_to_it(name: str) -> None:
     st.sampled_from(sorted(TABLE)),
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.lists(st.integers()), st.dates()),
 )
-@example("queue_limit", 10**400)
-@example("queue_limit", -(10**400))
-@example("drain_s", 10**400)
-@example("queue_limit", float("inf"))
-@example("drain_s", float("nan"))
+@example("recall_limit", 10**400)
+@example("recall_limit", -(10**400))
+@example("turn_days", 10**400)
+@example("recall_limit", float("inf"))
+@example("turn_days", float("nan"))
 @example("agent", "\udcff")
 def test_whatever_is_given_a_setting_holds_a_value_of_its_type_and_range(name: str, value: object) -> None:
     kept, warning = coerce(name, value)
@@ -133,9 +138,9 @@ def test_true_and_false_may_be_said_in_many_ways(word: object, meaning: bool) ->
 
 
 def test_the_same_number_may_come_as_text() -> None:
-    assert coerce("queue_limit", " 12 ") == (12, "")
-    assert coerce("drain_s", "1.5") == (1.5, "")
-    assert coerce("drain_s", 2) == (2.0, "")
+    assert coerce("recall_limit", " 12 ") == (12, "")
+    assert coerce("turn_days", "1.5") == (1.5, "")
+    assert coerce("turn_days", 2) == (2.0, "")
 
 
 def test_critical_pressure_is_kept_above_the_warning(clock: HandClock) -> None:
@@ -155,10 +160,10 @@ def test_rules_between_settings_see_only_what_is_in_force(clock: HandClock, conf
 
 
 def test_an_argument_that_is_no_setting_is_refused_with_a_suggestion(clock: HandClock) -> None:
-    with pytest.raises(ConfigInvalid, match=r"no setting 'queue_limt'; did you mean 'queue_limit'\?"):
-        live(clock, queue_limt=3)
-    with pytest.raises(ConfigInvalid, match="'page_limit'"):
-        live(clock).set(page_limits=3)
+    with pytest.raises(ConfigInvalid, match=r"no setting 'recall_limt'; did you mean 'recall_limit'\?"):
+        live(clock, recall_limt=3)
+    with pytest.raises(ConfigInvalid, match="'reader_limit'"):
+        live(clock).set(reader_limits=3)
     with pytest.raises(ConfigInvalid, match="'agent'"):
         save("agnet", "rex")
 
@@ -170,51 +175,99 @@ def test_a_name_like_no_other_gets_no_suggestion() -> None:
 def test_a_refused_change_changes_nothing(clock: HandClock) -> None:
     settings = live(clock)
     with pytest.raises(ConfigInvalid):
-        settings.set(queue_limit=5, nonsense=1)
+        settings.set(recall_limit=5, nonsense=1)
     settings.set(agent="rex")
-    assert settings.now.queue_limit == Settings().queue_limit
+    assert settings.now.recall_limit == Settings().recall_limit
 
 
 def test_a_line_of_the_file_that_is_no_setting_is_a_warning_and_the_rest_counts(clock: HandClock, config_file: Path) -> None:
-    config_file.write_text('agnet = "rex"\nqueue_limit = 7\n')
+    config_file.write_text('agnet = "rex"\nrecall_limit = 7\n')
     settings = live(clock)
-    assert settings.now.queue_limit == 7
+    assert settings.now.recall_limit == 7
     assert settings.warnings == (f"{config_file}: there is no setting 'agnet'; did you mean 'agent'?",)
+
+
+# --- names that are settings no longer ---
+
+
+def test_a_retired_name_in_the_file_or_the_environment_is_a_warning(
+    clock: HandClock, config_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config_file.write_text("queue_limit = 7\nrecall_limit = 7\n")
+    monkeypatch.setenv("ENGRAM_GRAPH_WEIGHT", "0")
+    settings = live(clock)
+    assert settings.now.recall_limit == 7
+    told = [(warning.split(": ")[0], warning.split()[1]) for warning in settings.warnings]
+    assert told == [(str(config_file), "queue_limit"), ("environment", "graph_weight")]
+    assert all("no longer a setting" in warning for warning in settings.warnings)
+
+
+def test_a_program_that_still_sets_a_retired_name_opens_with_a_warning(clock: HandClock) -> None:
+    settings = live(clock, queue_limit=7)
+    assert settings.now == Settings()
+    assert [warning.split()[1] for warning in settings.warnings] == ["queue_limit"]
+
+
+def test_a_retired_name_can_be_neither_saved_nor_set(clock: HandClock, config_file: Path) -> None:
+    with pytest.raises(ConfigInvalid, match="queue_limit is no longer a setting"):
+        save("queue_limit", 7)
+    assert not config_file.exists()
+    with pytest.raises(ConfigInvalid, match="queue_limit is no longer a setting"):
+        live(clock).set(queue_limit=7)
+
+
+def test_a_setting_is_not_retired_and_a_retired_name_has_its_field() -> None:
+    assert not RETIRED & set(TABLE)
+    fields_of = {one.name for kind in TUNABLE for one in fields(kind)}
+    gone = set(_MOVED["RecallWeights"].split()) | set(_MOVED["StoreLimits"].split()) | set(_MOVED["DreamLimits"].split())
+    assert gone <= fields_of
+
+
+# --- the numbers of rooms, which are no settings ---
+
+
+def test_a_rooms_numbers_are_their_defaults_unless_they_are_tuned(clock: HandClock) -> None:
+    settings = LiveSettings({}, monotonic=clock.monotonic, tuning=[StoreLimits(page_limit=3)])
+    assert settings.tuned(StoreLimits).page_limit == 3
+    assert settings.tuned(RecallWeights) == RecallWeights()
+    settings.tune(RecallWeights(graph_weight=0.0))
+    assert settings.tuned(RecallWeights).graph_weight == 0.0
+    assert settings.tuned(StoreLimits).page_limit == 3
 
 
 # --- where a value comes from ---
 
 
 def test_later_sources_win(clock: HandClock, config_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert live(clock).now.queue_limit == Settings().queue_limit
-    config_file.write_text("queue_limit = 11\npage_limit = 12\nagent = 'file'\nuser = 'file'\n")
-    monkeypatch.setenv("ENGRAM_PAGE_LIMIT", "22")
+    assert live(clock).now.recall_limit == Settings().recall_limit
+    config_file.write_text("recall_limit = 11\nreader_limit = 12\nagent = 'file'\nuser = 'file'\n")
+    monkeypatch.setenv("ENGRAM_READER_LIMIT", "22")
     monkeypatch.setenv("ENGRAM_AGENT", "environment")
     monkeypatch.setenv("ENGRAM_USER", "environment")
     settings = live(clock, agent="argument", user="argument")
     settings.set(user="later")
     now = settings.now
-    assert (now.queue_limit, now.page_limit, now.agent, now.user) == (11, 22, "argument", "later")
+    assert (now.recall_limit, now.reader_limit, now.agent, now.user) == (11, 22, "argument", "later")
     assert settings.warnings == ()
 
 
 def test_a_wrong_value_says_where_it_came_from(clock: HandClock, config_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config_file.write_text("queue_limit = 'many'\n")
-    monkeypatch.setenv("ENGRAM_DRAIN_S", "-1")
+    config_file.write_text("recall_limit = 'many'\n")
+    monkeypatch.setenv("ENGRAM_TURN_DAYS", "-1")
     settings = live(clock, backups_kept=1000)
     assert [warning.split(": ")[0] for warning in settings.warnings] == [str(config_file), "environment", "argument"]
     now = settings.now
-    assert (now.queue_limit, now.drain_s, now.backups_kept) == (1000, 0.0, 100)
+    assert (now.recall_limit, now.turn_days, now.backups_kept) == (50, 0.0, 100)
 
 
 def test_a_warning_is_logged_once(clock: HandClock, config_file: Path, caplog: pytest.LogCaptureFixture) -> None:
-    config_file.write_text("queue_limit = 0\n")
+    config_file.write_text("recall_limit = 0\n")
     settings = live(clock)
     settings.set(agent="rex")
-    settings.set(page_limit=0)
+    settings.set(reader_limit=0)
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
-    assert "queue_limit" in caplog.messages[0]
-    assert "page_limit" in caplog.messages[1]
+    assert "recall_limit" in caplog.messages[0]
+    assert "reader_limit" in caplog.messages[1]
 
 
 def test_the_folders_are_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -246,46 +299,46 @@ def test_a_test_sees_nothing_of_this_machine() -> None:
 def test_a_changed_file_is_seen_within_a_second(clock: HandClock, config_file: Path) -> None:
     settings = live(clock)
     before = settings.now
-    config_file.write_text("queue_limit = 5\n")
+    config_file.write_text("recall_limit = 5\n")
     clock.advance(0.9)
     assert settings.now is before
     clock.advance(0.1)
-    assert settings.now.queue_limit == 5
-    assert before.queue_limit == Settings().queue_limit  # who began with the old values ends with them
+    assert settings.now.recall_limit == 5
+    assert before.recall_limit == Settings().recall_limit  # who began with the old values ends with them
 
 
 def test_saving_reaches_a_running_process(clock: HandClock) -> None:
     settings = live(clock)
     for limit in (6, 7, 8):  # the same length each time, perhaps within one tick of the file system's clock
-        save("queue_limit", limit)
+        save("recall_limit", limit)
         clock.advance(1)
-        assert settings.now.queue_limit == limit
+        assert settings.now.recall_limit == limit
 
 
 def test_an_argument_outlives_a_change_of_the_file(clock: HandClock, config_file: Path) -> None:
-    settings = live(clock, queue_limit=3)
-    settings.set(page_limit=4)
-    config_file.write_text("queue_limit = 5\npage_limit = 5\ngroup_limit = 5\n")
+    settings = live(clock, recall_limit=3)
+    settings.set(reader_limit=4)
+    config_file.write_text("recall_limit = 5\nreader_limit = 5\nbackups_kept = 5\n")
     clock.advance(1)
-    assert (settings.now.queue_limit, settings.now.page_limit, settings.now.group_limit) == (3, 4, 5)
+    assert (settings.now.recall_limit, settings.now.reader_limit, settings.now.backups_kept) == (3, 4, 5)
 
 
 def test_a_file_that_goes_away_gives_the_defaults_back(clock: HandClock, config_file: Path) -> None:
-    config_file.write_text("queue_limit = 5\n")
+    config_file.write_text("recall_limit = 5\n")
     settings = live(clock)
     config_file.unlink()
     clock.advance(1)
     assert settings.now == Settings()
 
 
-@pytest.mark.parametrize("content", [b"queue_limit = \n", b"\xff\xfe", b"agent = 'a'\nagent = 'b'\n"])
+@pytest.mark.parametrize("content", [b"recall_limit = \n", b"\xff\xfe", b"agent = 'a'\nagent = 'b'\n"])
 def test_a_half_written_file_does_not_take_the_identity_away(clock: HandClock, config_file: Path, content: bytes) -> None:
-    config_file.write_text("agent = 'rex'\nqueue_limit = 5\n")
+    config_file.write_text("agent = 'rex'\nrecall_limit = 5\n")
     settings = live(clock)
     config_file.write_bytes(content)
     clock.advance(1)
-    assert (settings.now.agent, settings.now.queue_limit) == ("rex", 5)
-    assert "it changes nothing until it is mended" in settings.warnings[0]
+    assert (settings.now.agent, settings.now.recall_limit) == ("rex", 5)
+    assert "the last values that were read stay in force" in settings.warnings[0]
     config_file.write_text("agent = 'max'\n")
     clock.advance(1)
     assert (settings.now.agent, settings.warnings) == ("max", ())
@@ -304,10 +357,10 @@ def test_an_unreadable_file_at_the_start_leaves_the_defaults(clock: HandClock, c
 FILE = """\
 # who I am
 agent = "rex"   # the dog
-'page_limit'=5
+'reader_limit'=5
 
 note = '''
-queue_limit = 1
+recall_limit = 1
 [not a header]
 '''
 list = [
@@ -316,7 +369,7 @@ list = [
 
 # for later
 [other]
-queue_limit = 2  # not ours
+recall_limit = 2  # not ours
 """
 
 
@@ -325,7 +378,7 @@ def test_only_the_line_of_the_setting_changes(config_file: Path) -> None:
     save("agent", "max # 2")
     assert config_file.read_text() == FILE.replace('"rex"', '"max # 2"')
     save("agent", "rex")
-    save("page_limit", 6)
+    save("reader_limit", 6)
     assert config_file.read_text() == FILE.replace("=5", "=6")
 
 
@@ -337,37 +390,37 @@ def test_a_new_line_stands_above_the_first_table(config_file: Path) -> None:
 
 def test_a_new_line_finds_a_place_even_where_headers_are_not_what_they_seem(config_file: Path) -> None:
     config_file.write_text(FILE)
-    save("queue_limit", 9)
+    save("recall_limit", 9)
     written = config_file.read_text()
-    assert tomllib.loads(written) == {**tomllib.loads(FILE), "queue_limit": 9}
-    assert written.replace("queue_limit = 9\n", "") == FILE
+    assert tomllib.loads(written) == {**tomllib.loads(FILE), "recall_limit": 9}
+    assert written.replace("recall_limit = 9\n", "") == FILE
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("", "queue_limit = 9\n"),
-        ("# nothing yet\n", "# nothing yet\nqueue_limit = 9\n"),
-        ("# nothing yet", "# nothing yet\nqueue_limit = 9\n"),
-        ("agent = 'rex'", "agent = 'rex'\nqueue_limit = 9\n"),
-        ("[other]", "queue_limit = 9\n[other]\n"),
-        ("agent = 'rex'\r\n\r\n[other]\r\n", "agent = 'rex'\r\nqueue_limit = 9\r\n\r\n[other]\r\n"),
-        ("  queue_limit\t=\t1\t# few\r\n", "  queue_limit\t=\t9\t# few\r\n"),
-        ("queue_limit = 1", "queue_limit = 9"),
-        ("queue_limit = '#' # few\n", "queue_limit = 9 # few\n"),
+        ("", "recall_limit = 9\n"),
+        ("# nothing yet\n", "# nothing yet\nrecall_limit = 9\n"),
+        ("# nothing yet", "# nothing yet\nrecall_limit = 9\n"),
+        ("agent = 'rex'", "agent = 'rex'\nrecall_limit = 9\n"),
+        ("[other]", "recall_limit = 9\n[other]\n"),
+        ("agent = 'rex'\r\n\r\n[other]\r\n", "agent = 'rex'\r\nrecall_limit = 9\r\n\r\n[other]\r\n"),
+        ("  recall_limit\t=\t1\t# few\r\n", "  recall_limit\t=\t9\t# few\r\n"),
+        ("recall_limit = 1", "recall_limit = 9"),
+        ("recall_limit = '#' # few\n", "recall_limit = 9 # few\n"),
     ],
 )
 def test_the_rest_stays_byte_for_byte(config_file: Path, before: str, after: str) -> None:
     config_file.write_bytes(before.encode())
-    save("queue_limit", 9)
+    save("recall_limit", 9)
     assert config_file.read_bytes() == after.encode()
 
 
-@pytest.mark.parametrize("content", ["queue_limit.x = 1\n", "queue_limit = [\n1]\n", "queue_limit = \n", "[queue_limit]\n"])
+@pytest.mark.parametrize("content", ["recall_limit.x = 1\n", "recall_limit = [\n1]\n", "recall_limit = \n", "[recall_limit]\n"])
 def test_a_file_that_cannot_be_edited_is_left_alone(config_file: Path, content: str) -> None:
     config_file.write_text(content)
     with pytest.raises(ConfigInvalid, match="left alone"):
-        save("queue_limit", 9)
+        save("recall_limit", 9)
     assert config_file.read_text() == content
     assert list(config_file.parent.iterdir()) == [config_file]
 
@@ -418,8 +471,8 @@ def test_any_text_can_be_written_and_read_back(value: str) -> None:
 
 
 def test_saving_says_where_and_what_was_kept(config_file: Path) -> None:
-    assert save("queue_limit", "0") == (config_file, 1, "queue_limit = 0 is outside 1 … 100000; using 1")
-    assert config_file.read_text() == "queue_limit = 1\n"
+    assert save("recall_limit", "0") == (config_file, 1, "recall_limit = 0 is outside 1 … 1000; using 1")
+    assert config_file.read_text() == "recall_limit = 1\n"
 
 
 def test_the_file_and_its_folder_are_for_the_owner_only() -> None:

@@ -1,19 +1,187 @@
-"""The table itself: every tunable with its name, default, unit, range, help and where it comes from.
+"""The table of settings: name, default, unit, range, help and source of every value that a user may change.
 
-What is kept and what is found stand in `keeping.py` and `finding.py`; a file of all of them would be too long to read.
+`docs/settings.md` is generated from it (`make docs`). Numbers that tune a rule do not belong here: see `RETIRED`.
 """
 
 from __future__ import annotations
 
-from engram.settings.finding import Finding
-from engram.settings.tunable import Value as Value
 from engram.settings.tunable import tunable
-from engram.values.frozen import frozen
+from engram.values.frozen import Field, fields, frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 
 @frozen(kw_only=True)
-class Settings(Finding):
-    """One consistent set of values. Operations read a snapshot once and use it to their end."""
+class Settings:
+    """One consistent set of values. An operation reads a snapshot once and uses it to its end."""
+
+    # identity: who this process is when `open` is not told
+    agent: str = tunable("", "Agent that memories are written and read as.", ref="§11")
+    project: str = tunable("", "Project this process works in.", ref="§11")
+    squad: str = tunable("", "Squad this process belongs to.", ref="§11")
+    channel: str = tunable("", "Channel this process speaks on.", ref="§12")
+    user: str = tunable("", "User this process speaks with.", ref="§12")
+    policy: str = tunable(
+        "agent+global",
+        "How much of what it may see a process reads.",
+        choices=("own", "agent", "agent+global"),
+        ref="§10.13.2",
+    )
+
+    # vault: the folder and its key
+    home: str = tunable(
+        "", "The vault that is meant when none is named; empty is the platform's data folder.", ref="V13, §10.2", restart=True
+    )
+    cipher: str = tunable(
+        "aegis",
+        "Page cipher of a new vault; `sqlcipher` writes the format that SQLCipher 4 tools open.",
+        choices=("aegis", "sqlcipher"),
+        ref="§10.3",
+        restart=True,
+    )
+    key_source: str = tunable(
+        "auto",
+        "Where the key of a new vault goes; `auto` is the OS keychain if a real one answers, else a key file.",
+        choices=("auto", "keychain", "file", "passphrase"),
+        ref="§10.11",
+        restart=True,
+    )
+    key_file: str = tunable("", "Key file to use instead of the one in the platform's configuration folder.", restart=True)
+    kdf: str = tunable(
+        "argon2id", "What turns a passphrase into a key.", choices=("argon2id", "scrypt"), ref="§10.11", restart=True
+    )
+    argon2_memory_kib: int = tunable(65536, "Memory that one guess at a passphrase costs.", unit="KiB", low=8192, high=4194304)
+    scrypt_log_n: int = tunable(17, "Cost of scrypt as a power of two.", unit="log₂", low=14, high=22)
+    harden_process: bool = tunable(
+        True,
+        "No core dumps, no ptrace by other processes of this user; switch off to attach a debugger.",
+        ref="§10.7",
+        restart=True,
+    )
+    close_on_sigterm: bool = tunable(
+        True, "Close open vaults in order when the process is asked to end and nobody else handles it.", ref="§33.2", restart=True
+    )
+
+    # store: durability and concurrency
+    synchronous: str = tunable(
+        "full",
+        "When a write counts as durable: `full` syncs every commit; `normal` may lose the last ones on power loss.",
+        choices=("full", "normal"),
+        ref="§20",
+        restart=True,
+    )
+    reader_limit: int = tunable(
+        8, "Connections that read at the same time.", unit="connections", low=1, high=64, ref="§20", restart=True
+    )
+    page_cache_kib: int = tunable(
+        8192, "Decrypted pages each connection keeps.", unit="KiB", low=256, high=1048576, ref="§21", restart=True
+    )
+    write_patience_s: float = tunable(
+        10.0, "How long a write waits for another process to finish its own.", unit="s", low=0.0, high=600.0
+    )
+
+    # what the file system shows to an observer
+    size_bucket_kib: int = tunable(
+        512,
+        "The database grows and shrinks by this much only; 0 lets every write show.",
+        unit="KiB",
+        low=0,
+        high=65536,
+        ref="§10.4",
+    )
+    neutral_times: bool = tunable(
+        True,
+        "Set file times to a fixed date after each write; switch off if a backup tool goes by them.",
+        ref="§10.4.4",
+    )
+
+    # content
+    content_bytes: int = tunable(8192, "Longest text of one memory.", unit="bytes", low=64, high=1048576, ref="§10.17")
+    summary_bytes: int = tunable(
+        512, "Longest summary, key fact or tag of one memory.", unit="bytes", low=16, high=65536, ref="§10.17"
+    )
+    turn_bytes: int = tunable(1048576, "Longest turn that is kept verbatim.", unit="bytes", low=1024, high=16777216, ref="M17")
+    turn_days: float = tunable(
+        0.0,
+        "Days that turns are kept verbatim; their memories stay. 0 keeps them for good.",
+        unit="days",
+        low=0.0,
+        high=36500.0,
+        ref="M17",
+    )
+
+    # capture
+    import_bytes: int = tunable(
+        1 << 30, "The most that is read of one file of another program's.", unit="bytes", low=1 << 16, high=1 << 40, ref="C13"
+    )
+    import_confidence: float = tunable(
+        0.5, "The most that what comes from a file is believed, until someone says it again.", low=0.0, high=1.0, ref="C13"
+    )
+    extract_timeout_s: float = tunable(
+        60.0, "An extractor that has not answered by then is done without.", unit="s", low=0.01, high=3600.0, ref="C2"
+    )
+    catch_secrets: bool = tunable(True, "Keys, tokens and passwords are left out of all that is kept.", ref="C16")
+    guard_personal: bool = tunable(True, "What holds personal data is sealed under a key of its own.", ref="C8")
+    guard_injection: bool = tunable(True, "What reads as an attack on the model is refused or left out of answers.", ref="C9")
+
+    # recall
+    vector_weight: float = tunable(0.75, "What meaning counts against words.", low=0.0, high=1.0, ref="R2")
+    recall_limit: int = tunable(50, "Most hits of one recall when no limit was asked for.", unit="hits", low=1, high=1000)
+    recall_threshold: float = tunable(
+        0.75, "Fused score under which a question counts as not answered.", low=-10.0, high=100.0, ref="R18"
+    )
+    fusion: str = tunable(
+        "calibrated",
+        "How the arms' opinions are joined: by scores on a common scale, or by ranks alone (weighted RRF, k = 60).",
+        choices=("calibrated", "rrf"),
+        ref="R7",
+    )
+    reranker: str = tunable(
+        "", "Folder of a cross-encoder (model.onnx, tokenizer.json) that looks at the best hits again.", ref="R7", restart=True
+    )
+    diversity: float = tunable(
+        0.0, "How far a hit is held back for being like those above it (MMR); 0 is off.", low=0.0, high=1.0, ref="R7"
+    )
+    suppress_days: float = tunable(90.0, "How long that lasts.", unit="days", low=0.0, high=36500.0, ref="R9")
+    reason_depth: int = tunable(3, "How deep a question is taken apart, itself included.", low=1, high=8, ref="R17")
+    reason_calls: int = tunable(12, "Recalls that one reasoning may make.", low=1, high=200, ref="R17")
+    mcp_answer_tokens: int = tunable(
+        2000, "Tokens of an answer to a model over MCP, where it does not ask for another budget.", low=100, high=200000
+    )
+
+    # rate limits, and what scores and times tell
+    ask_per_minute: int = tunable(
+        240, "Questions that an agent may ask a minute, by tool or over the wire; 0: any.", low=0, high=1000000, ref="R15"
+    )
+    guest_ask_per_minute: int = tunable(20, "The same for a guest, who may be anybody.", low=0, high=1000000, ref="R15")
+    ask_per_session: int = tunable(10_000, "The same in one session and one day.", low=0, high=1000000, ref="R15")
+    score_noise: float = tunable(0.0, "Noise on the scores that these are told, its scale.", low=0.0, high=1.0, ref="R15")
+    answer_grid_ms: float = tunable(
+        50.0,
+        "Answers to a tool or client go out at multiples of this after the question: how long one took tells little.",
+        unit="ms",
+        low=0.0,
+        high=10000.0,
+        ref="R15, §10.8",
+    )
+
+    # encoder and vectors
+    model: str = tunable(
+        "auto",
+        "The encoder: `auto` is the one that is installed; `none` works on words alone; `ollama:NAME` and `openai:NAME` are"
+        " endpoints, which get the words to encode.",
+        ref="S10",
+        restart=True,
+    )
+    vector_backend: str = tunable(
+        "auto",
+        "How the nearest vectors are found; `auto` goes by their number and by memory.",
+        choices=("auto", "exact", "quantized"),
+        ref="§36.6",
+    )
 
     # embedding endpoints: only if `model` names one
     embed_url: str = tunable(
@@ -68,6 +236,31 @@ class Settings(Finding):
     )
     llm_tokens_day: int = tunable(2000000, "The same in a day.", unit="tokens", low=0, high=1000000000, ref="S10")
 
+    # working memory
+    working_slots: int = tunable(7, "Statements that are in mind at once.", unit="slots", low=1, high=9, ref="§3")
+    working_tokens: int = tunable(1024, "Tokens that they may have together.", unit="tokens", low=16, high=1000000, ref="§3")
+    working_strategy: str = tunable(
+        "evict-lowest",
+        "What gives way when there is no room: the faintest slot goes, or is cut to half; the faintest few are summed up; or"
+        " slots lose detail, the faintest first.",
+        choices=("evict-lowest", "compress-lowest", "summarize-batch", "hierarchical"),
+        ref="M3",
+    )
+    anticipate_s: float = tunable(
+        60.0,
+        "How long what was looked up ahead of the next message is good for; 0 looks nothing up ahead.",
+        unit="s",
+        low=0.0,
+        high=3600.0,
+        ref="§8.9",
+    )
+    resume_fresh_h: float = tunable(
+        4.0, "A pause up to which what was in mind comes back as it was.", unit="h", low=0.0, high=8760.0, ref="§17.5.5"
+    )
+    resume_stale_h: float = tunable(
+        24.0, "A pause from which it does not come back; between the two it fades.", unit="h", low=0.0, high=8760.0, ref="§17.5.5"
+    )
+
     # context
     injection_mode: str = tunable(
         "standard",
@@ -91,19 +284,19 @@ class Settings(Finding):
         "", "A file like the package's `llms.toml` whose entries go over those: windows, tokenizers, names.", ref="X1"
     )
 
-    # kinds of memory: links, strength, skills, boxes
-    retention_mode: str = tunable(
-        "huber",
-        "The shape of forgetting: `l2` halves evenly, `huber` fades slower once it is old, `elastic` lets the weak go sooner.",
-        choices=("l2", "huber", "elastic"),
-        ref="K3",
-    )
+    # strength of memories
     half_life_days: float = tunable(
         30.0,
         "Days in which a memory of a person's own words loses half its strength, unused.",
         unit="days",
         low=0.1,
         high=36500.0,
+        ref="K3",
+    )
+    retention_mode: str = tunable(
+        "huber",
+        "The shape of forgetting: `l2` halves evenly, `huber` fades slower once it is old, `elastic` lets the weak go sooner.",
+        choices=("l2", "huber", "elastic"),
         ref="K3",
     )
 
@@ -119,13 +312,13 @@ class Settings(Finding):
         800, "Tokens that a hook may add to what an agent reads.", unit="tokens", low=50, high=100000, ref="S15"
     )
 
-    # care: checks and backups
+    # backups
     backup_hours: float = tunable(
         24.0, "A backup is made when the last one is older; 0 makes none by itself.", unit="h", low=0.0, high=8760.0, ref="§32.4"
     )
     backups_kept: int = tunable(3, "Backups that are kept.", unit="files", low=1, high=100, ref="§32.4")
 
-    # at rest: what a vault does with its memories while nobody asks
+    # dreams: consolidation of an idle vault
     dream: bool = tunable(
         True,
         "Consolidate by itself: merge what says the same, put away what has faded, while the vault is open and idle.",
@@ -161,7 +354,12 @@ class Settings(Finding):
     )
 
 
-_FIXED_IN = {
+TABLE: Mapping[str, Field[Any]] = {one.name: one for one in fields(Settings)}
+
+IDENTITY = ("agent", "project", "squad", "channel", "user", "policy")
+"""Settings that are never replaced by a default: a process would read and write as somebody else."""
+
+_MOVED = {
     "RecallWeights": (
         "assistant_discount session_weight substance_weight time_weight gather_weight lifecycle_weight affect_weight "
         "beside_weight entity_weight graph_weight graph_always graph_hops graph_hops_causal graph_decay graph_threshold "
@@ -194,4 +392,4 @@ _FIXED_IN = {
 }
 """Names that were settings before they moved, with the same values, into the `Weights` or `Limits` of a room."""
 
-FIXED = frozenset(name for names in _FIXED_IN.values() for name in names.split())
+RETIRED = frozenset(name for names in _MOVED.values() for name in names.split())

@@ -9,8 +9,8 @@ import typer
 from engram.errors import ConfigInvalid
 from engram.serve.cli import terminal
 from engram.serve.cli.caller import BadCall, Json, caller_of, complete_from
-from engram.settings import TABLE, Settings, Value, config_path, nonsense, save, unknown
-from engram.settings.lines import Setting, lines
+from engram.settings import TABLE, Settings, Value, config_path, problem_with, save, unknown
+from engram.settings.tunable import Setting, listing
 
 app = typer.Typer(help="Show settings, and change them.", add_completion=False)
 Name = Annotated[str, typer.Argument(autocompletion=complete_from(TABLE), show_default=False, help="The name of the setting.")]
@@ -43,7 +43,7 @@ def config(
         terminal.line(documentation().removesuffix("\n"))
         return
     live = caller.live()
-    known = lines(live.now, live.origin)
+    known = listing(live.now, live.origin)
     if caller.json:
         terminal.data({"path": config_path(), "settings": known})
         return
@@ -93,7 +93,7 @@ def _require_sense(name: str, value: str) -> None:
     warning."""
     if name not in TABLE:
         raise ConfigInvalid(unknown(name) + ".")
-    if wrong := nonsense(name, value):
+    if wrong := problem_with(name, value):
         raise BadCall(wrong)
 
 
@@ -103,7 +103,7 @@ def worded(value: Value) -> str:
 
 def documentation() -> str:
     """`docs/settings.md`: the defaults, whatever this machine has set."""
-    return _HEAD + "".join(f"| {' | '.join(_cells(setting))} |\n" for setting in lines(Settings()))
+    return _HEAD + "".join(f"| {' | '.join(_cells(setting))} |\n" for setting in listing(Settings()))
 
 
 def _cells(setting: Setting) -> tuple[str, str, str, str]:

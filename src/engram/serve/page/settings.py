@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from engram.errors import AccessDenied, InvalidQuery
 from engram.serve.page.request import PageRequest, PageView, Redirect, place
-from engram.settings import TABLE, config_path, nonsense, save
-from engram.settings.lines import Setting, lines
+from engram.settings import TABLE, config_path, problem_with, save
+from engram.settings.tunable import Setting, listing
 from engram.types import Role
 
 _FIRST = (
@@ -24,19 +24,21 @@ _FIRST = (
 
 TOPICS = {
     "agent": "Who asks",
-    "cipher": "The vault",
+    "home": "The vault",
     "synchronous": "Store",
     "size_bucket_kib": "What the disk tells",
     "content_bytes": "Content",
     "import_bytes": "Capture",
     "vector_weight": "Recall",
-    "working_slots": "Working memory",
+    "ask_per_minute": "Rate limits",
+    "model": "Encoder",
     "embed_url": "Embedding endpoints",
     "llm": "Language models",
+    "working_slots": "Working memory",
     "injection_mode": "Context",
-    "edge_reinforce": "Links, strength, skills and boxes",
+    "half_life_days": "Strength",
     "hook_scope": "Hooks of coding agents",
-    "backup_hours": "Checks and backups",
+    "backup_hours": "Backups",
     "dream": "At rest",
     "serve_host": "Serving",
     "audit_rows": "Audit and health",
@@ -48,7 +50,7 @@ def settings(request: PageRequest) -> PageView:
     """The settings whose name or help contains the search text, in groups."""
     _require_owner(request)
     wanted, live = request.text("find").lower(), request.mem.settings
-    found = [setting for setting in lines(live.now, live.origin) if wanted in setting.name or wanted in setting.help.lower()]
+    found = [setting for setting in listing(live.now, live.origin) if wanted in setting.name or wanted in setting.help.lower()]
     values = {
         "groups": _grouped(found),
         "find": request.text("find"),
@@ -82,11 +84,11 @@ def change(request: PageRequest) -> Redirect:
     name, value = request.text("name"), request.text("value")
     if name not in TABLE:
         raise InvalidQuery("there is no such setting.", way_out="Find it by a part of its name.")
-    if wrong := nonsense(name, value):
+    if wrong := problem_with(name, value):
         raise InvalidQuery(f"nothing was set: {wrong}", way_out="Go back and enter another value.")
     _, kept, warning = save(name, value)
     live = request.mem.settings
-    if getattr(live.again(), name) != kept:
+    if getattr(live.reload(), name) != kept:
         done = "overridden"
     else:
         done = "set_later" if TABLE[name].metadata["restart"] else "bent" if warning else "set"
