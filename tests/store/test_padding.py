@@ -37,7 +37,7 @@ def connection(path: Path) -> Iterator[apsw.Connection]:
 
 def silence(jitter: int = 64, bucket: int = 512, dice: Callable[[int], bytes] | None = None) -> Silence:
     env = Env() if dice is None else Env(random=dice)
-    return Silence(lambda: Settings(size_bucket_kib=bucket), env, StoreLimits(size_jitter_kib=jitter))
+    return Silence(lambda: Settings(size_bucket_kib=bucket, write_patience_s=0.1), env, StoreLimits(size_jitter_kib=jitter))
 
 
 def size(connection: apsw.Connection) -> int:
@@ -152,7 +152,6 @@ def test_commits_stay_durable_after_priming_the_log_was_interrupted(connection: 
     """Priming writes without syncing; syncing must be restored even if another process holds the vault meanwhile."""
     other = connect(path)
     other.execute("BEGIN IMMEDIATE")
-    connection.set_busy_timeout(50)
     with pytest.raises(apsw.BusyError):
         silence().prime(connection, path.with_name("no such log"))
     assert connection.execute("PRAGMA synchronous").get == 2
