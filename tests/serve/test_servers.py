@@ -97,10 +97,10 @@ def test_a_refused_address_makes_no_vault(engram: Engram, vault: Path) -> None:
     with closing(bind("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for command in (("serve",), ("mcp", "--http")):
-            assert engram(*command, "--host", "0.0.0.0").err.startswith("E5003: 0.0.0.0 can be reached from other machines")
+            reachable = engram(*command, "--host", "0.0.0.0")
+            assert (reachable.code, reachable.err[:7], "0.0.0.0" in reachable.err) == (1, "E5003: ", True)
             in_use = engram(*command, "--port", port)
-            assert (in_use.code, in_use.err.splitlines()[-1]) == (1, "Name another with --host and --port.")
-            assert in_use.err.startswith(f"E5003: 127.0.0.1 port {port} cannot be listened at (Address already in use)")
+            assert (in_use.code, in_use.err[:7], port in in_use.err, "--port" in in_use.err) == (1, "E5003: ", True, True)
             assert engram(*command, "--port", "65536").code == 2
     assert not vault.exists()
 
