@@ -365,7 +365,6 @@ def test_an_interrupt_at_a_prompt_ends_with_exit_code_130(made: Engram) -> None:
 @terminals
 def test_a_passphrase_is_typed_without_echo(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGRAM_ARGON2_MEMORY_KIB", "8192")
-    monkeypatch.setenv("ENGRAM_ARGON2_PASSES", "1")
     console = Terminal("init", "--passphrase")
     console.wait_for("New passphrase: ")
     console.type("open sesame\n")

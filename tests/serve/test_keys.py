@@ -39,7 +39,6 @@ def test_a_recovery_key_opens_a_copied_vault_whose_key_file_is_lost(made: Engram
 
 def test_a_key_can_be_put_under_a_passphrase(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGRAM_ARGON2_MEMORY_KIB", "8192")
-    monkeypatch.setenv("ENGRAM_ARGON2_PASSES", "1")
     kept = made("remember", "still here").id
     text = made("key", "export").out.encode()
     assert made("key", "import", "--to", "passphrase", given=text).err.startswith("E1001: ")

@@ -23,7 +23,7 @@ Written by `make docs` (`engram config --markdown`) from the table in `src/engra
 A value comes from, later wins: the default below, the configuration file (a line `name = value`, in TOML; `engram config`
 says where it is), the environment (`ENGRAM_` and the name in capitals), the arguments of `engram.open(settings={…})`.
 `engram config set NAME VALUE` writes the file, and running processes follow within a second; what is marked with ↻ is read
-when a vault is opened. Numbers out of range are bent to it with a warning.
+when a vault is opened. A number out of range is clamped, with a warning.
 
 | setting | default | range | what it does |
 |---|---|---|---|
