@@ -1,4 +1,4 @@
-"""S8: an archive opens with its passphrase, whole or not at all."""
+"""S8: an archive opens only with its passphrase, and only if it is complete and unchanged."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def large() -> tuple[list[dict[str, Any]], bytes]:
     return records, made(records)
 
 
-def test_what_goes_in_comes_out(large: tuple[list[dict[str, Any]], bytes]) -> None:
+def test_the_records_that_were_written_are_read_back(large: tuple[list[dict[str, Any]], bytes]) -> None:
     records, content = large
     assert len(content) > 2 * 256 * 1024  # several pieces
     assert read(content) == records
     assert read(made([])) == []
 
 
-def test_no_word_of_it_can_be_read_without_the_passphrase() -> None:
+def test_no_word_of_an_archive_can_be_read_without_its_passphrase() -> None:
     content = made([{"type": "turn", "text": "the password of the harbour is seagull"}])
     assert b"seagull" not in content
     with pytest.raises(VaultLocked):
@@ -58,7 +58,7 @@ def test_an_archive_that_is_cut_anywhere_does_not_open(large: tuple[list[dict[st
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_changed_byte_is_noticed_wherever_it_is(large: tuple[list[dict[str, Any]], bytes], data: st.DataObject) -> None:
+def test_a_changed_byte_anywhere_is_detected(large: tuple[list[dict[str, Any]], bytes], data: st.DataObject) -> None:
     _, content = large
     at = data.draw(st.integers(10, len(content) - 1))  # the cost before it may be raised: that only takes longer
     bad = bytearray(content)
@@ -69,12 +69,12 @@ def test_a_changed_byte_is_noticed_wherever_it_is(large: tuple[list[dict[str, An
 
 @settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=200))
-def test_what_is_no_archive_is_refused_by_name(content: bytes) -> None:
+def test_a_file_that_is_no_archive_is_refused(content: bytes) -> None:
     with pytest.raises(EngramError):
         read(archive.MAGIC[:4] + content)
 
 
-def test_records_before_a_break_are_given_and_then_it_is_said() -> None:
+def test_records_before_the_damage_are_read_and_then_an_error_is_raised() -> None:
     records = [{"type": "turn", "number": n, "text": os.urandom(30_000)} for n in range(40)]
     content = bytearray(made(records))
     content[-20] ^= 1

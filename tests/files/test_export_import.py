@@ -1,4 +1,4 @@
-"""S8, C13: out of one vault and into another, through quarantine, once."""
+"""S8, C13: export from one vault and import into another, through quarantine, each memory once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def owner(mem: Engram) -> Engram:
     return mem.as_reader(engram.Reader(scope=mem.reader.scope, policy=Policy.ALL, role=Role.OWNER))
 
 
-def test_an_archive_comes_back_with_words_sources_and_links(full: Engram, tmp_path: Path) -> None:
+def test_an_imported_archive_has_its_texts_sources_and_edges(full: Engram, tmp_path: Path) -> None:
     file = tmp_path / "out.engram"
     assert full.export(file, passphrase=WORDS).counts["records"] >= 6
     if sys.platform != "win32":
@@ -63,7 +63,7 @@ def test_an_archive_comes_back_with_words_sources_and_links(full: Engram, tmp_pa
         assert len(other.list()) == 3
 
 
-def test_the_owner_may_trust_an_archive_of_his_own(full: Engram, tmp_path: Path) -> None:
+def test_the_owner_may_import_an_archive_as_trusted(full: Engram, tmp_path: Path) -> None:
     file = tmp_path / "out.engram"
     full.export(file, passphrase=WORDS)
     before = {memory.text: memory for memory in full.list()}
@@ -89,7 +89,7 @@ def test_a_wrong_passphrase_changes_nothing(full: Engram, tmp_path: Path) -> Non
         assert len(other.list()) == 0
 
 
-def test_plaintext_must_be_confirmed(full: Engram, tmp_path: Path) -> None:
+def test_an_export_in_plaintext_must_be_confirmed(full: Engram, tmp_path: Path) -> None:
     for form in ("json", "markdown", "text"):
         with pytest.raises(AccessDenied):
             full.export(tmp_path / "out", form=form)
@@ -103,7 +103,7 @@ def test_plaintext_must_be_confirmed(full: Engram, tmp_path: Path) -> None:
     assert "boiler" not in (tmp_path / "out.txt").read_text()
 
 
-def test_only_what_the_reader_sees_goes_out(full: Engram, tmp_path: Path) -> None:
+def test_an_export_holds_only_memories_that_the_reader_may_see(full: Engram, tmp_path: Path) -> None:
     stranger = full.as_reader(engram.Reader(scope=Scope(agent="eve")))
     assert (
         stranger.export(tmp_path / "out.json", form="json", confirm=True).counts["records"] == 0
@@ -111,7 +111,7 @@ def test_only_what_the_reader_sees_goes_out(full: Engram, tmp_path: Path) -> Non
     )
 
 
-def test_talk_from_a_file_is_believed_less_and_is_no_witness(tmp_path: Path) -> None:
+def test_turns_from_a_file_have_less_confidence_and_corroborate_nothing(tmp_path: Path) -> None:
     future = (Env().now() + timedelta(days=400)).isoformat()
     file = tmp_path / "talk.jsonl"
     rows = [{"text": "I moved to Lisbon.", "speaker": "Ada", "ref": "1", "at": future}]
@@ -135,7 +135,7 @@ def test_talk_from_a_file_is_believed_less_and_is_no_witness(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["book.txt", "book.md"])
-def test_a_book_is_taken_in_as_it_is_read_and_one_line_costs_its_piece_alone(tmp_path: Path, name: str) -> None:
+def test_a_book_is_imported_in_pieces_and_a_flagged_line_costs_only_its_piece(tmp_path: Path, name: str) -> None:
     pages = [
         f"In the year {1800 + number} Ada Byron lived in house number {number} in Lisbon with her sister.\n\n"
         for number in range(800)
@@ -153,7 +153,7 @@ def test_a_book_is_taken_in_as_it_is_read_and_one_line_costs_its_piece_alone(tmp
         assert len(mem.words(kept.id)[0].text) < 5000
 
 
-def test_a_dry_run_tells_and_keeps_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_reports_and_stores_nothing(tmp_path: Path) -> None:
     file = tmp_path / "talk.jsonl"
     file.write_text(json.dumps({"text": "I moved to Lisbon. My dentist is called Petrova.", "ref": "1"}))
     with opened(tmp_path / "one") as mem:
@@ -162,7 +162,7 @@ def test_a_dry_run_tells_and_keeps_nothing(tmp_path: Path) -> None:
         assert len(mem.list()) == 0
 
 
-def test_what_was_corrected_does_not_come_back_by_a_file(tmp_path: Path) -> None:
+def test_an_import_does_not_bring_back_a_corrected_memory(tmp_path: Path) -> None:
     file = tmp_path / "mem0.json"
     file.write_text(json.dumps({"results": [{"memory": "The API runs on Heroku"}]}))
     with opened(tmp_path / "one") as mem:
@@ -173,7 +173,7 @@ def test_what_was_corrected_does_not_come_back_by_a_file(tmp_path: Path) -> None
         assert [memory.text for memory in mem.list()] == ["The API runs on Fly"]
 
 
-def test_an_export_overwrites_nothing_unless_told_to(full: Engram, tmp_path: Path) -> None:
+def test_an_export_overwrites_a_file_only_on_request(full: Engram, tmp_path: Path) -> None:
     file = tmp_path / "mine.txt"
     file.write_text("somebody's words")
     for form in ("archive", "text"):
@@ -185,13 +185,13 @@ def test_an_export_overwrites_nothing_unless_told_to(full: Engram, tmp_path: Pat
     assert "Petrova" in file.read_text()
 
 
-def test_a_passphrase_that_is_guessed_at_once_is_refused(full: Engram, tmp_path: Path) -> None:
+def test_a_weak_passphrase_is_refused(full: Engram, tmp_path: Path) -> None:
     with pytest.raises(InvalidQuery, match="several words"):
         full.export(tmp_path / "out.engram", passphrase="short")
     assert not (tmp_path / "out.engram").exists()
 
 
-def test_places_that_cannot_be_written_or_read_have_errors_of_ours(full: Engram, tmp_path: Path) -> None:
+def test_unwritable_and_unreadable_paths_raise_our_errors(full: Engram, tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         full.export(tmp_path / "none" / "out.txt", form="text", confirm=True)
     with pytest.raises(InvalidContent):
@@ -206,7 +206,7 @@ def test_places_that_cannot_be_written_or_read_have_errors_of_ours(full: Engram,
         full.import_(tmp_path / "cut.txt.gz", form="text")
 
 
-def test_our_json_comes_back_as_it_went_and_is_believed_less(full: Engram, tmp_path: Path) -> None:
+def test_our_json_is_imported_losslessly_with_less_confidence(full: Engram, tmp_path: Path) -> None:
     full.export(tmp_path / "out.json", form="json", confirm=True)
     with opened(tmp_path / "two", agent="kim") as other:
         done = other.import_(tmp_path / "out.json")
@@ -219,17 +219,17 @@ def test_our_json_comes_back_as_it_went_and_is_believed_less(full: Engram, tmp_p
             owner(other).import_(tmp_path / "out.json", trusted=True)
 
 
-def test_what_was_written_to_be_read_does_not_come_back_as_notes(full: Engram, tmp_path: Path) -> None:
+def test_our_markdown_export_is_refused_as_notes(full: Engram, tmp_path: Path) -> None:
     full.export(tmp_path / "out.md", form="markdown", confirm=True)
     (tmp_path / "old.md").write_text((tmp_path / "out.md").read_text().partition("\n")[2])
     with opened(tmp_path / "two") as other:
         for name in ("out.md", "old.md"):
             done = other.import_(tmp_path / name)
-            assert "written to be read" in done.refused[0].reason
+            assert "for reading" in done.refused[0].reason
         assert len(other.list()) == 0
 
 
-def test_json_and_zips_of_nobody_are_refused(tmp_path: Path) -> None:
+def test_json_and_zips_of_an_unknown_format_are_refused(tmp_path: Path) -> None:
     (tmp_path / "any.json").write_text('{"colour": "green", "size": 4}')
     with zipfile.ZipFile(tmp_path / "any.zip", "w") as packed:
         packed.writestr("notes.txt", "I moved to Lisbon.")

@@ -1,4 +1,4 @@
-"""C13: the files of other programs, as they are; and files that are made to do harm."""
+"""C13: reading the files of other programs, and files that are made to do harm."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def zipped(path: Path, members: dict[str, bytes]) -> Path:
     return path
 
 
-def test_a_chatgpt_export_is_the_branch_that_was_last_seen(tmp_path: Path) -> None:
+def test_of_a_chatgpt_conversation_the_branch_last_shown_is_read(tmp_path: Path) -> None:
     path = zipped(tmp_path / "export.zip", {"conversations.json": json.dumps(CHATGPT).encode(), "user.json": b"{}"})
     assert imports.format_of(path) == "chatgpt"
     found, refused = taken(path)
@@ -79,7 +79,7 @@ def test_a_chatgpt_export_is_the_branch_that_was_last_seen(tmp_path: Path) -> No
     assert refused == []
 
 
-def test_an_export_in_several_files_is_read_whole(tmp_path: Path) -> None:
+def test_all_files_of_an_export_are_read(tmp_path: Path) -> None:
     second = [{**CHATGPT[0], "conversation_id": "c2"}]
     path = zipped(
         tmp_path / "export.zip",
@@ -92,7 +92,7 @@ def test_an_export_in_several_files_is_read_whole(tmp_path: Path) -> None:
     assert len(taken(folder)[0]) == 2
 
 
-def test_a_claude_export(tmp_path: Path) -> None:
+def test_a_claude_export_is_read_as_turns(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps(CLAUDE))
     assert imports.format_of(path) == "claude"
@@ -103,7 +103,7 @@ def test_a_claude_export(tmp_path: Path) -> None:
     ]
 
 
-def test_notes_of_a_folder_without_what_is_hidden_or_leads_out(tmp_path: Path) -> None:
+def test_notes_of_a_folder_are_read_without_hidden_ones_and_links_that_lead_out(tmp_path: Path) -> None:
     notes = tmp_path / "vault"
     (notes / ".obsidian").mkdir(parents=True)
     (notes / ".obsidian" / "secret.md").write_text("settings")
@@ -117,7 +117,7 @@ def test_notes_of_a_folder_without_what_is_hidden_or_leads_out(tmp_path: Path) -
     assert [why for _, why in refused] == ["a link that leads out of the folder"]
 
 
-def test_a_note_that_is_a_talk_is_the_turns_of_its_speakers(tmp_path: Path) -> None:
+def test_a_note_that_is_a_conversation_is_read_as_the_turns_of_its_speakers(tmp_path: Path) -> None:
     (tmp_path / "talk.md").write_text("---\ndate: 2024-05-01\n---\n**Ann:** I live in Rome.\n\n**Bob:** My cat is Tiger.\n")
     found, refused = taken(tmp_path / "talk.md")
     assert [(turn.speaker, turn.text, turn.at.date().isoformat()) for turn in found] == [
@@ -130,14 +130,14 @@ def test_a_note_that_is_a_talk_is_the_turns_of_its_speakers(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["plan.txt", "plan.md"])
 @pytest.mark.parametrize("code", ["utf-8", "utf-8-sig", "utf-16"])
-def test_a_text_is_read_in_the_code_that_it_says_it_is_in(tmp_path: Path, name: str, code: str) -> None:
+def test_a_text_is_read_in_the_encoding_of_its_byte_order_mark(tmp_path: Path, name: str, code: str) -> None:
     (tmp_path / name).write_bytes("Der Fährmann wartet.".encode(code))
     found, refused = taken(tmp_path / name)
     assert [turn.text for turn in found] == ["Der Fährmann wartet."]
     assert refused == []
 
 
-def test_what_mem0_held(tmp_path: Path) -> None:
+def test_a_mem0_export_is_read_as_memories(tmp_path: Path) -> None:
     path = tmp_path / "mem0.json"
     held = [
         {"id": "1", "memory": "Likes tea", "created_at": "2024-05-01T10:00:00-07:00", "metadata": {"topic": "drinks"}},
@@ -147,10 +147,10 @@ def test_what_mem0_held(tmp_path: Path) -> None:
     assert imports.format_of(path) == "mem0"
     found, refused = taken(path)
     assert [(one.text, dict(one.attributes)) for one in found if isinstance(one, Memory)] == [("Likes tea", {"topic": "drinks"})]
-    assert refused == [(2, "no memory of mem0's")]
+    assert refused == [(2, "not a mem0 memory")]
 
 
-def test_what_the_memory_server_held(tmp_path: Path) -> None:
+def test_the_file_of_the_reference_memory_server_is_read_as_memories(tmp_path: Path) -> None:
     path = tmp_path / "memory.jsonl"
     rows = [
         {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes tea", "lives in Porto"]},
@@ -184,7 +184,7 @@ def test_a_flat_table_of_memories_is_read_and_never_written(tmp_path: Path) -> N
         ("Ada likes tea", 0.8, {"legacy_id": "m1", "legacy_agent_id": "rex"})
     ]
     assert found[0].happened_at.isoformat() == "2024-05-01T10:00:00+00:00"
-    assert refused == [(2, "a row without words")]
+    assert refused == [(2, "a row without text")]
     assert path.read_bytes() == before
     assert sorted(one.name for one in tmp_path.iterdir()) == ["engine.db"]
     path.write_bytes(b"SQLite format 3\x00" + b"nonsense" * 1000)
@@ -201,7 +201,7 @@ def test_a_file_is_overwritten_and_gone(tmp_path: Path) -> None:
     assert b"my life" not in (tmp_path / "other name").read_bytes()
 
 
-def test_a_zip_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
+def test_a_zip_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     bomb = zipped(tmp_path / "bomb.zip", {"conversations.json": b"[" + b" " * (64 << 20) + b"]"})
     with pytest.raises(ContentTooLarge):
         taken(bomb, "chatgpt")
@@ -210,13 +210,13 @@ def test_a_zip_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
         taken(plain, "chatgpt", Settings(import_bytes=100_000))
 
 
-def test_the_whole_disk_is_no_folder_of_notes() -> None:
+def test_the_root_of_the_disk_is_refused_as_a_folder_of_notes() -> None:
     with pytest.raises(InvalidContent):
         imports.format_of(Path("/"))
 
 
 @pytest.mark.parametrize(("name", "form"), [("t.jsonl.gz", "jsonl"), ("m.jsonl.gz", "mcp-memory"), ("t.txt.gz", "text")])
-def test_a_gzip_that_unfolds_without_end_is_passed_over(tmp_path: Path, name: str, form: str) -> None:
+def test_a_gzip_that_unpacks_without_end_is_skipped(tmp_path: Path, name: str, form: str) -> None:
     path = tmp_path / name
     path.write_bytes(gzip.compress(b"x" * (1 << 20) + b'\n{"text": "I moved to Porto."}\n'))
     found, refused = taken(path, form, Settings(turn_bytes=1024, import_bytes=1 << 16))
@@ -224,7 +224,7 @@ def test_a_gzip_that_unfolds_without_end_is_passed_over(tmp_path: Path, name: st
     assert [one.text for one in found] == (["I moved to Porto."] if form == "jsonl" else [])
 
 
-def test_names_in_a_zip_are_never_paths(tmp_path: Path) -> None:
+def test_member_names_of_a_zip_are_never_used_as_paths(tmp_path: Path) -> None:
     path = zipped(tmp_path / "evil.zip", {"../../conversations.json": json.dumps(CHATGPT).encode()})
     before = set(tmp_path.rglob("*"))
     assert len(taken(path, "chatgpt")[0]) == 2
@@ -235,7 +235,7 @@ def test_names_in_a_zip_are_never_paths(tmp_path: Path) -> None:
     "content", [b"", b"{", b"null", b"[" * 100_000, b'{"mapping": {}}', b'[{"mapping": [1]}]', b"\xff\xfe", b"[1, null]"]
 )
 @pytest.mark.parametrize("form", ["chatgpt", "claude", "mem0"])
-def test_broken_exports_are_errors_or_refusals(tmp_path: Path, content: bytes, form: str) -> None:
+def test_broken_exports_raise_an_error_or_are_refused(tmp_path: Path, content: bytes, form: str) -> None:
     path = tmp_path / "conversations.json"
     path.write_bytes(content)
     try:
@@ -269,7 +269,7 @@ def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, h
     assert all(isinstance(one, Turn | Memory) for one in found)
 
 
-def test_a_conversation_in_a_text_file_is_the_turns_of_its_speakers(tmp_path: Path) -> None:
+def test_a_conversation_in_a_text_file_is_read_as_the_turns_of_its_speakers(tmp_path: Path) -> None:
     path = tmp_path / "talk.txt"
     path.write_text("Bob: I am allergic to shellfish.\nEve: My flat is near Termini.\n")
     found, _ = taken(path)
@@ -281,7 +281,7 @@ def test_a_conversation_in_a_text_file_is_the_turns_of_its_speakers(tmp_path: Pa
     assert [turn.ref for turn in taken(path)[0]] == [turn.ref for turn in found]
 
 
-def test_a_text_that_is_too_long_for_one_turn_is_several(tmp_path: Path) -> None:
+def test_a_text_too_long_for_one_turn_is_read_as_several(tmp_path: Path) -> None:
     path = tmp_path / "book.txt"
     path.write_text("The lighthouse keeper counted ships before dawn.\n\n" * 50)
     found, refused = taken(path, limits=Settings(turn_bytes=1024))

@@ -1,1 +1,1 @@
-"""What goes out of a vault as a file, and what comes into one: archives, readable exports, other people's formats."""
+"""Write a vault's memories to files and read memories from files: archives, readable exports, other programs' formats."""

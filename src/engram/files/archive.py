@@ -1,10 +1,10 @@
-"""An archive: everything a reader may see, in one file under a passphrase of its own.
+"""Read and write archives: everything that a reader may see, in one encrypted file under a passphrase of its own.
 
     magic (8) | scrypt log₂ N (1) | lanes (1) | salt (16) | a sealed stream (crypto/ciphers.py) of MessagePack records
 
-The first record says what this is and the last how many there were. It is written and read piece by piece, so neither end
-holds the whole of it; what was changed, cut short or appended to does not open, and no record of a piece that does not
-verify is ever given out.
+The first record describes the archive and the last holds the number of records. Both ends work piece by piece, so neither holds
+the whole archive. An archive that was changed, cut short or appended to does not open, and no record is given out from a piece
+that does not verify.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FORMAT = 1
 _NAME = "engram-archive"
 _PIECE = 64 * 1024
 _MOST_RECORD = 16 * 1024 * 1024
-"""Bytes of one record. The largest honest one is a turn of `turn_bytes`; a forged length must not take all memory."""
+"""Most bytes of one record. The largest valid one is a turn of `turn_bytes`; a forged length must not take all memory."""
 
 Record = Mapping[str, Any]
 
@@ -31,7 +31,7 @@ Record = Mapping[str, Any]
 def write(
     file: BinaryIO, records: Iterable[Record], passphrase: str, *, log_n: int, random: Callable[[int], bytes], about: Record
 ) -> int:
-    """Write an archive; how many records it holds. What is left behind by an error does not open."""
+    """Write an archive and return its number of records. A file left incomplete by an error does not open."""
     kdf = Kdf("scrypt", random(SALT_BYTES), {"log_n": log_n, "lanes": 1})
     file.write(MAGIC + bytes([log_n, 1]) + kdf.salt)
     key = passphrase_key(passphrase, kdf)
@@ -51,18 +51,19 @@ def write(
 
 
 def is_archive(head: bytes) -> bool:
+    """Return True if these first bytes of a file are those of an archive."""
     return head.startswith(MAGIC)
 
 
 def read(file: BinaryIO, passphrase: str) -> Iterator[dict[str, Any]]:
-    """Its records in order, without the first and the last. A wrong passphrase is VaultLocked; damage is EncryptionFailed."""
+    """Yield the records between the first and the last. Raise VaultLocked for a wrong passphrase, EncryptionFailed for damage."""
     opener = _opened(file, passphrase)
     unpacker = msgpack.Unpacker(raw=False, strict_map_key=True, max_buffer_size=_MOST_RECORD + _PIECE)
-    read = _records(opener, unpacker)
-    _check_about(next(read, None))
-    for count, record in enumerate(read):
+    records = _records(opener, unpacker)
+    _check_head(next(records, None))
+    for count, record in enumerate(records):
         if record.get("type") == "end":
-            if record.get("records") != count or next(read, None) is not None:
+            if record.get("records") != count or next(records, None) is not None:
                 raise _malformed()
             return
         yield record
@@ -72,12 +73,12 @@ def read(file: BinaryIO, passphrase: str) -> Iterator[dict[str, Any]]:
 def _opened(file: BinaryIO, passphrase: str) -> SealedFileReader:
     head = file.read(len(MAGIC) + 2 + SALT_BYTES)
     if not is_archive(head) or len(head) < len(MAGIC) + 2 + SALT_BYTES:
-        raise InvalidContent("this is no archive of Engram's.", way_out="Name its format with `--format`.")
+        raise InvalidContent("this file is not an Engram archive.", way_out="Name its format with `--format`.")
     log_n, lanes = head[len(MAGIC)], head[len(MAGIC) + 1]
     try:
         kdf = Kdf("scrypt", head[len(MAGIC) + 2 :], {"log_n": log_n, "lanes": lanes})
     except VaultDamaged:
-        raise EncryptionFailed("the head of this archive is damaged.", way_out="Take another copy of it.") from None
+        raise EncryptionFailed("the header of this archive is damaged.", way_out="Use another copy of it.") from None
     key = passphrase_key(passphrase, kdf)
     try:
         return SealedFileReader(file, key, _NAME)
@@ -95,7 +96,7 @@ def _records(opener: SealedFileReader, unpacker: Any) -> Iterator[dict[str, Any]
         except EncryptionFailed:
             if first:
                 raise VaultLocked(
-                    "this archive does not open: it is of another passphrase, or damaged from its very beginning.",
+                    "this archive does not open: the passphrase is wrong, or the file is damaged at its beginning.",
                     way_out="Try the passphrase it was made with, or another copy of the file.",
                 ) from None
             raise _cut_short() from None
@@ -112,16 +113,16 @@ def _records(opener: SealedFileReader, unpacker: Any) -> Iterator[dict[str, Any]
             raise error if isinstance(error, EngramError) else _malformed() from None
 
 
-def _check_about(about: Record | None) -> None:
-    if about is None or about.get("type") != "archive" or not isinstance(about.get("format"), int):
+def _check_head(head: Record | None) -> None:
+    if head is None or head.get("type") != "archive" or not isinstance(head.get("format"), int):
         raise _malformed()
-    if about["format"] > FORMAT:
-        raise InvalidContent("this archive was made by a later Engram.", way_out="Upgrade engram-local on this machine.")
+    if head["format"] > FORMAT:
+        raise InvalidContent("this archive was made by a later version of Engram.", way_out="Upgrade engram-local.")
 
 
 def _cut_short() -> EncryptionFailed:
-    return EncryptionFailed("this archive is damaged or cut short.", way_out="Nothing after that was read. Take another copy.")
+    return EncryptionFailed("this archive is damaged or cut short.", way_out="Nothing after that was read. Use another copy.")
 
 
 def _malformed() -> InvalidContent:
-    return InvalidContent("this archive holds what no archive holds.", way_out="Make it anew with `engram export`.")
+    return InvalidContent("this archive holds an invalid record.", way_out="Make it again with `engram export`.")

@@ -1,4 +1,4 @@
-"""What a vault holds, to be read by people and other programs: JSON, Markdown, plain text. All of it is plaintext."""
+"""Export a vault as plaintext for people and other programs: JSON, Markdown, plain text."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from engram.store.folder import private_file
 from engram.types import Edge, Memory, Status, Turn
 
 Page = tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]
-"""Memories with the numbers of the turns they came from, those turns, and links into and out of these memories."""
+"""Memories with the numbers of their source turns, those turns, and the edges of these memories."""
 
 FORMS = ("archive", "json", "markdown", "text")
 MARK = "<!-- engram: written to be read; import an archive or JSON instead -->"
-"""The first line of our Markdown, by which it is known when it comes back: its bullets are no notes."""
+"""The first line of our Markdown; an import recognizes it and refuses the file, whose bullets are no notes."""
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
-    """May a file be written there? One that is there already is somebody's."""
+    """Raise an error if a file cannot be written there, or exists and must not be overwritten."""
     if path.is_dir():
         raise InvalidContent(f"{path} is a folder.", way_out="Name a file in it.")
     if not path.parent.is_dir():
-        raise NotFound(f"there is no folder {path.parent}.", way_out="Make it first, or name another.")
+        raise NotFound(f"there is no folder {path.parent}.", way_out="Create it first, or name another.")
     if path.exists() and not overwrite:
-        raise Conflict(f"there is a file {path} already.", way_out="Name another, or overwrite it (`overwrite=True`, `--force`).")
+        raise Conflict(f"the file {path} exists already.", way_out="Name another, or overwrite it (`overwrite=True`, `--force`).")
 
 
 @contextmanager
 def target(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """The file to write to, for its owner only; it has its name once it is whole."""
+    """Open the file to write to, readable by its owner only; it gets its name once it is complete."""
     check_target(path, overwrite=overwrite)
     try:
         with private_file(path) as file:
@@ -43,15 +43,15 @@ def target(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
 
 
 def write(file: BinaryIO, form: str, pages: Iterable[Page]) -> int:
-    """Write in one of `FORMS` but the first; how many records or memories it holds."""
+    """Write in one of `FORMS` except `archive`; return the number of records or memories."""
     count = 0
-    for count, piece in enumerate(_WRITERS[form](iter(pages))):  # noqa: B007  the first piece is the head
+    for count, piece in enumerate(_WRITERS[form](iter(pages))):  # noqa: B007  the first piece is the header
         file.write(piece.encode())
     return count
 
 
 def _json(pages: Iterator[Page]) -> Iterator[str]:
-    """One record a line inside one array, so that a large file can also be read line by line."""
+    """Yield one record per line inside one array, so that a large file can also be read line by line."""
     comma = "\n"
     yield "["
     for record in records.lines(pages):
@@ -61,11 +61,11 @@ def _json(pages: Iterator[Page]) -> Iterator[str]:
 
 
 def _markdown(pages: Iterator[Page]) -> Iterator[str]:
-    """What holds now, month by month, with the words each came from."""
+    """Yield the active memories by month, each with the turns it came from."""
     yield f"{MARK}\n# Memories\n"
     month = ""
     for memories, turns, _ in pages:
-        said = dict(turns)
+        by_number = dict(turns)
         for memory, sources in memories:
             if memory.status is not Status.ACTIVE:
                 continue
@@ -74,7 +74,8 @@ def _markdown(pages: Iterator[Page]) -> Iterator[str]:
             head = "" if heading == month else f"\n## {heading}\n\n"
             month = heading
             day = f"{at:%Y-%m-%d}: " if at else ""
-            quotes = "".join(f"  > {said[n].speaker}: {_one_line(said[n].text)}\n" for n in sources if n in said)
+            spoken = [by_number[number] for number in sources if number in by_number]
+            quotes = "".join(f"  > {turn.speaker}: {_one_line(turn.text)}\n" for turn in spoken)
             yield f"{head}- {day}{_one_line(memory.text)} *({memory.category}, {memory.id})*\n{quotes}"
 
 

@@ -1,12 +1,10 @@
-"""Other people's files as turns and memories: conversations of ChatGPT and Claude, notes, what other memories held.
+"""Read other programs' files as turns and memories: ChatGPT, Claude, mem0, notes, the reference memory server, flat SQLite.
 
-Comes in: a file, a folder or a zip. Goes out: turns (what was said, to be read like any talk) and memories (statements that
-another memory had kept); and for each piece that is neither, where it is and why, without its words. A zip is never unpacked
-to the disk: members are read by name, and no more of them than `import_bytes`.
+A file, a folder or a zip comes in. Turns go out, which are captured like any conversation, and memories, which another program
+had already extracted; and for each piece that is neither, its place and the reason, without its words. A zip is never unpacked to
+disk: members are read by name, and at most `import_bytes` of them. A foreign SQLite file is read as rows and never written.
 
-Who said it stays in the file; where it belongs is decided by who imports it.
-
-Plain SQLite files of other programs that keep memories in one flat table: read as rows, never written.
+The speakers are those of the file; the scope is that of the importing reader.
 """
 
 from __future__ import annotations
@@ -34,53 +32,10 @@ from engram.store.sqlite.connection import require_encryption
 from engram.types import Memory, Source, Turn
 from engram.values.frozen import field, frozen, mutable, replace
 
-MAGIC = b"SQLite format 3\x00"
-TABLES = ("memories", "memories_legacy")
-TEXTS = ("content", "text", "memory", "body", "data")
-
-
-def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of the table of memories, by their columns' names; `text` holds the words, under whatever name they had."""
-    require_encryption()
-    try:
-        connection = apsw.Connection(
-            path.absolute().as_uri() + "?mode=ro", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        )
-    except apsw.Error:
-        raise _unread(path) from None
-    try:
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        table, column = _where(connection)
-        cursor = connection.execute(f'SELECT * FROM "{table}" ORDER BY rowid')
-        names = [name for name, _ in cursor.get_description()] if cursor.is_readonly else []
-        for values in cursor:
-            row = dict(zip(names, values, strict=True))
-            yield {**row, "text": row.get(column)}
-    except apsw.Error:
-        raise _unread(path) from None
-    finally:
-        connection.close()
-
-
-def _where(connection: apsw.Connection) -> tuple[str, str]:
-    for table in TABLES:
-        columns = [str(row[1]) for row in connection.execute("SELECT * FROM pragma_table_info(?)", (table,))]
-        found = next((name for name in TEXTS if name in columns), None)
-        if found is not None:
-            return table, found
-    raise InvalidContent(
-        f"there is no table `{TABLES[0]}` with words in it.", way_out=f"Its words must stand in one of: {', '.join(TEXTS)}."
-    )
-
-
-def _unread(path: Path) -> InvalidContent:
-    return InvalidContent(f"{path} is no SQLite file that can be read.", way_out="If it is encrypted, export it first.")
-
 
 @frozen
 class Refusal:
-    """A piece of a file that was not taken: which line or record of it, and why. Holds none of its words."""
+    """A piece of a file that was not imported: its line or record, and the reason. Holds none of its words."""
 
     file: str
     line: int
@@ -89,7 +44,7 @@ class Refusal:
 
 @mutable
 class Imported:
-    """What became of a file."""
+    """The result of an import: counts, the ids of new memories, notes, and the pieces that were refused."""
 
     file: str
     form: str
@@ -100,6 +55,7 @@ class Imported:
     refused: list[Refusal] = field(default_factory=list)
 
     def add(self, counts: Mapping[str, int], ids: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> None:
+        """Add the result of one batch."""
         for name, count in counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
         self.ids += ids
@@ -110,34 +66,36 @@ class Imported:
 
 
 Refused = Callable[[str, int, str], None]
-"""Told of the file, the number of the line or piece in it, and the reason."""
+"""Called with the file, the number of the line or record in it, and the reason."""
 
-Found = Turn | Memory
+Piece = Turn | Memory
 FORMATS = ("text", "jsonl", "markdown", "chatgpt", "claude", "mem0", "mcp-memory", "sqlite", "json", "archive")
 
-_OURS = re.compile(rb"\s*\[\s*(?:\]\s*$|\{\s*\"type\"\s*:\s*\"(?:memory|turn|edge)\")")
+_OWN_JSON = re.compile(rb"\s*\[\s*(?:\]\s*$|\{\s*\"type\"\s*:\s*\"(?:memory|turn|edge)\")")
 _MEM0 = re.compile(rb'"(?:memory|memories|results)"\s*:')
-_TO_BE_READ = re.compile(r"<!-- engram: |# Memories\n\n## (?:\d{4}-\d\d|undated)\n\n- ")
-"""Our own exports: JSON, which comes back as it went; and Markdown with its mark, or as it was before there was one."""
+_OWN_MARKDOWN = re.compile(r"<!-- engram: |# Memories\n\n## (?:\d{4}-\d\d|undated)\n\n- ")
+"""The beginning of our own exports: JSON, which imports losslessly, and Markdown, with its mark or from before it had one."""
 _FOLDERS = ("markdown", "chatgpt", "claude")
 _NOTES = (".md", ".markdown")
 _LINES = (".jsonl", ".jsonl.gz", ".ndjson")
 _CONVERSATIONS = "conversations"
 _RATIO = 200
-"""A member of a zip that grows beyond this many times its packed size, and a megabyte, is no export of talk (which packs
-five- to tenfold)."""
+"""A zip member of more than a megabyte and this many times its packed size is refused: conversations pack five- to tenfold."""
 _MEGABYTE = 1 << 20
+_SQLITE_MAGIC = b"SQLite format 3\x00"
+_TABLES = ("memories", "memories_legacy")
+_TEXT_COLUMNS = ("content", "text", "memory", "body", "data")
 
 
 def checked(path: Path, form: str | None) -> str:
-    """What to read it as: the form that was named, if it can be that, else what it is."""
+    """Return the format to read a file in: the named one, if it is possible, else the recognized one."""
     try:
         if not path.exists():
-            raise NotFound(f"there is no file {path}.", way_out="Check its name.")
+            raise NotFound(f"there is no file {path}.", way_out="Check the name.")
         if form is not None and form not in FORMATS:
-            raise InvalidContent("there is no such format to import.", way_out=f"Take one of: {', '.join(FORMATS)}.")
+            raise InvalidContent("unknown import format.", way_out=f"Use one of: {', '.join(FORMATS)}.")
         if form is not None and form not in _FOLDERS and path.is_dir():
-            raise InvalidContent(f"{path} is a folder, which is never {form}.", way_out="Name a file.")
+            raise InvalidContent(f"{path} is a folder, which cannot be {form}.", way_out="Name a file.")
         if not path.is_dir():
             path.open("rb").close()
         return form or format_of(path)
@@ -147,7 +105,7 @@ def checked(path: Path, form: str | None) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """A file to be read by its bytes."""
+    """Open a file to read its bytes."""
     try:
         with path.open("rb") as file:
             yield file
@@ -157,22 +115,22 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 def _unreadable(path: Path, error: Exception) -> InvalidContent:
     why = (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
-    return InvalidContent(f"{path} cannot be read ({why}).", way_out="Check whose it is, or take another copy of it.")
+    return InvalidContent(f"{path} cannot be read ({why}).", way_out="Check its permissions, or use another copy.")
 
 
 def format_of(path: Path) -> str:
-    """What a file is, by its name and its first bytes; `text` if it is nothing else."""
+    """Return the format of a file by its name and first bytes; `text` if nothing else fits."""
     if not path.exists():
-        raise NotFound(f"there is no file {path}.", way_out="Check its name.")
+        raise NotFound(f"there is no file {path}.", way_out="Check the name.")
     if path.is_dir():
         if path.resolve().parent == path.resolve():
-            raise InvalidContent("that is all of the disk, not a folder of notes.", way_out="Name the folder.")
+            raise InvalidContent("this is the root of the disk, not a folder of notes.", way_out="Name the folder.")
         return _json_format(path) if any(path.glob(f"**/{_CONVERSATIONS}*.json")) else "markdown"
     with path.open("rb") as file:
         head = file.read(16)
     if archive.is_archive(head):
         return "archive"
-    if head == MAGIC:
+    if head == _SQLITE_MAGIC:
         return "sqlite"
     name = path.name.lower()
     if name.endswith(_LINES):
@@ -184,11 +142,11 @@ def format_of(path: Path) -> str:
     return "text"
 
 
-def read(path: Path, form: str, settings: Settings, refused: Refused) -> Iterator[Found]:
-    """What a file holds, in its order. `archive` is read by `archive.read`."""
+def read(path: Path, form: str, settings: Settings, refused: Refused) -> Iterator[Piece]:
+    """Yield the turns and memories of a file in order. Archives are read by `archive.read`."""
     reader = _READERS.get(form)
     if reader is None:
-        raise InvalidContent("there is no such format to import.", way_out=f"Take one of: {', '.join(FORMATS)}.")
+        raise InvalidContent("unknown import format.", way_out=f"Use one of: {', '.join(FORMATS)}.")
     try:
         yield from reader(path, settings, refused)
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
@@ -198,16 +156,16 @@ def read(path: Path, form: str, settings: Settings, refused: Refused) -> Iterato
 # ── lines, texts and notes ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _jsonl(path: Path, settings: Settings, refused: Refused) -> Iterator[Found]:
+def _jsonl(path: Path, settings: Settings, refused: Refused) -> Iterator[Piece]:
     return turns.read_turns(path, settings, lambda line, why: refused(str(path), line, why))
 
 
-def _text(path: Path, settings: Settings, refused: Refused) -> Iterator[Found]:
+def _text(path: Path, settings: Settings, refused: Refused) -> Iterator[Piece]:
     return turns.read_document(path, settings, lambda line, why: refused(str(path), line, why))
 
 
-def _markdown(path: Path, settings: Settings, refused: Refused) -> Iterator[Found]:
-    """A note, or all notes of a folder; hidden folders are settings of editors, and links that lead out of it are refused."""
+def _markdown(path: Path, settings: Settings, refused: Refused) -> Iterator[Piece]:
+    """Yield a note, or all notes of a folder. Hidden folders hold settings of editors; links that lead out are refused."""
     home = path.resolve()
     for note in sorted(_notes(path)) if path.is_dir() else [path]:
         if path.is_dir() and home not in note.resolve().parents:
@@ -216,10 +174,10 @@ def _markdown(path: Path, settings: Settings, refused: Refused) -> Iterator[Foun
         name = str(note.relative_to(path)) if path.is_dir() else note.name
         try:
             with note.open("rb") as file:
-                content = file.read(settings.turn_bytes + 1)  # longer ones are refused below
+                content = file.read(settings.turn_bytes + 1)  # a longer one is refused below
             head, body = _front_matter(turns.decoded(content))
-            if _TO_BE_READ.match(body):
-                refused(str(note), 1, "an export of Engram's that was written to be read; import its archive or JSON")
+            if _OWN_MARKDOWN.match(body):
+                refused(str(note), 1, "an export of Engram for reading; import an archive or JSON instead")
                 continue
             ref = f"{name}#{sha256(content).hexdigest()[:16]}"
             turn = Turn(body, session=name, ref=ref, at=_when(head.get("date") or head.get("created")))
@@ -231,8 +189,8 @@ def _markdown(path: Path, settings: Settings, refused: Refused) -> Iterator[Foun
         except OSError as error:
             refused(str(note), 0, error.strerror or "cannot be read")
         else:
-            said = (part for one in turns.spoken(turn) for part in turns.in_pieces(one, settings.turn_bytes))
-            yield from (part for part in said if part.text.strip())
+            parts = (part for spoken in turns.by_speaker(turn) for part in turns.in_pieces(spoken, settings.turn_bytes))
+            yield from (part for part in parts if part.text.strip())
 
 
 def _notes(folder: Path) -> Iterator[Path]:
@@ -242,7 +200,7 @@ def _notes(folder: Path) -> Iterator[Path]:
 
 
 def _front_matter(text: str) -> tuple[dict[str, str], str]:
-    """The lines between two `---` at the head of a note, as far as they are `name: value`; and the rest."""
+    """Return the `name: value` lines between two `---` at the head of a note, and the rest of the note."""
     if not text.startswith("---\n"):
         return {}, text
     head, mark, body = text[4:].partition("\n---\n")
@@ -255,36 +213,37 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
 # ── JSON of other programs ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _chatgpt(path: Path, settings: Settings, refused: Refused) -> Iterator[Found]:
-    """Each conversation's branch that was last on the screen, from its root on."""
-    for place, number, talk in _talks(path, settings, refused):
-        mapping = talk.get("mapping")
+def _chatgpt(path: Path, settings: Settings, refused: Refused) -> Iterator[Piece]:
+    """Yield the turns of each conversation, on the branch that was last shown, from the root on."""
+    for place, number, conversation in _conversations(path, settings, refused):
+        mapping = conversation.get("mapping")
         if not isinstance(mapping, dict):
-            refused(place, number, "no conversation of ChatGPT's")
+            refused(place, number, "not a ChatGPT conversation")
             continue
-        session = str(talk.get("conversation_id") or talk.get("id") or _digest(talk.get("title"), talk.get("create_time")))
-        for node in _branch(mapping, talk.get("current_node")):
+        known_id = conversation.get("conversation_id") or conversation.get("id")
+        session = str(known_id or _digest(conversation.get("title"), conversation.get("create_time")))
+        for node in _branch(mapping, conversation.get("current_node")):
             message = mapping[node].get("message")
-            said = _chatgpt_words(message) if isinstance(message, dict) else ""
-            if said:
+            text = _chatgpt_text(message) if isinstance(message, dict) else ""
+            if text:
                 speaker = "assistant" if message["author"]["role"] == "assistant" else "user"
-                at = _when(message.get("create_time")) or _when(talk.get("create_time"))
-                yield from _heard(Turn(said, speaker, at, session, f"{session}/{node}"), settings, refused, place, number)
+                at = _when(message.get("create_time")) or _when(conversation.get("create_time"))
+                yield from _checked_turn(Turn(text, speaker, at, session, f"{session}/{node}"), settings, refused, place, number)
 
 
 def _branch(mapping: Mapping[str, Any], leaf: object) -> list[str]:
-    """From the root to the leaf. Without a leaf, the nodes as they stand; a circle is walked once."""
+    """Return the nodes from the root to the leaf; without a leaf all nodes in their order. A cycle is followed once."""
     if not isinstance(leaf, str) or leaf not in mapping:
         return [node for node, value in mapping.items() if isinstance(value, dict)]
-    way: dict[str, None] = {}
+    path: dict[str, None] = {}
     node: Any = leaf
-    while isinstance(node, str) and node not in way and isinstance(mapping.get(node), dict):
-        way[node] = None
+    while isinstance(node, str) and node not in path and isinstance(mapping.get(node), dict):
+        path[node] = None
         node = mapping[node].get("parent")
-    return list(reversed(way))
+    return list(reversed(path))
 
 
-def _chatgpt_words(message: Mapping[str, Any]) -> str:
+def _chatgpt_text(message: Mapping[str, Any]) -> str:
     author, content = message.get("author"), message.get("content")
     if not isinstance(author, dict) or author.get("role") not in ("user", "assistant") or not isinstance(content, dict):
         return ""
@@ -292,66 +251,107 @@ def _chatgpt_words(message: Mapping[str, Any]) -> str:
     return "\n".join(part for part in parts if isinstance(part, str)).strip() if isinstance(parts, list) else ""
 
 
-def _claude(path: Path, settings: Settings, refused: Refused) -> Iterator[Found]:
-    for place, number, talk in _talks(path, settings, refused):
-        messages = talk.get("chat_messages")
+def _claude(path: Path, settings: Settings, refused: Refused) -> Iterator[Piece]:
+    for place, number, conversation in _conversations(path, settings, refused):
+        messages = conversation.get("chat_messages")
         if not isinstance(messages, list):
-            refused(place, number, "no conversation of Claude's")
+            refused(place, number, "not a Claude conversation")
             continue
-        session = str(talk.get("uuid") or _digest(talk.get("name"), talk.get("created_at")))
-        for at_place, message in enumerate(messages):
-            said = _claude_words(message) if isinstance(message, dict) else ""
-            if said:
+        session = str(conversation.get("uuid") or _digest(conversation.get("name"), conversation.get("created_at")))
+        for position, message in enumerate(messages):
+            text = _claude_text(message) if isinstance(message, dict) else ""
+            if text:
                 speaker = "user" if message.get("sender") == "human" else "assistant"
-                ref = f"{session}/{message.get('uuid') or at_place}"
-                turn = Turn(said, speaker, _when(message.get("created_at")), session, ref)
-                yield from _heard(turn, settings, refused, place, number)
+                ref = f"{session}/{message.get('uuid') or position}"
+                turn = Turn(text, speaker, _when(message.get("created_at")), session, ref)
+                yield from _checked_turn(turn, settings, refused, place, number)
 
 
-def _claude_words(message: Mapping[str, Any]) -> str:
+def _claude_text(message: Mapping[str, Any]) -> str:
     parts = message.get("content")
-    told = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"] if parts else []
-    words = "\n".join(part for part in told if isinstance(part, str)).strip()
-    bare = message.get("text")
-    return words or (bare.strip() if isinstance(bare, str) else "")
+    texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"] if parts else []
+    joined = "\n".join(text for text in texts if isinstance(text, str)).strip()
+    plain = message.get("text")
+    return joined or (plain.strip() if isinstance(plain, str) else "")
 
 
-def _mem0(path: Path, settings: Settings, refused: Refused) -> Iterator[Found]:
-    """What mem0 exports, or answers to `get_all`: a list of memories, bare or under `results`."""
+def _mem0(path: Path, settings: Settings, refused: Refused) -> Iterator[Piece]:
+    """Yield the memories of a mem0 export or of an answer to `get_all`: a list, bare or under `results`."""
     with _json_file(path, settings) as file:
-        held = _parsed(file, settings, str(path))
-    held = next((held[name] for name in ("results", "memories") if name in held), []) if isinstance(held, dict) else held
-    for number, one in enumerate(held if isinstance(held, list) else [], 1):
-        text = (one.get("memory") or one.get("text") or one.get("data")) if isinstance(one, dict) else None
+        data = _parsed(file, settings, str(path))
+    data = next((data[name] for name in ("results", "memories") if name in data), []) if isinstance(data, dict) else data
+    for number, entry in enumerate(data if isinstance(data, list) else [], 1):
+        text = (entry.get("memory") or entry.get("text") or entry.get("data")) if isinstance(entry, dict) else None
         if not isinstance(text, str) or not text.strip():
-            refused(str(path), number, "no memory of mem0's")
+            refused(str(path), number, "not a mem0 memory")
             continue
-        about = one.get("metadata") if isinstance(one.get("metadata"), dict) else {}
-        attributes = {str(name): str(value) for name, value in about.items() if isinstance(value, str | int | float)}
-        yield _statement(text, _when(one.get("created_at")), attributes)
+        metadata = entry.get("metadata") if isinstance(entry.get("metadata"), dict) else {}
+        attributes = {str(name): str(value) for name, value in metadata.items() if isinstance(value, str | int | float)}
+        yield _memory(text, _when(entry.get("created_at")), attributes)
 
 
-def _sqlite(path: Path, settings: Settings, refused: Refused) -> Iterator[Found]:
-    """A flat table of memories. What it says of its agents or sessions is no scope of ours."""
-    for number, row in enumerate(rows(path), 1):
+def _sqlite(path: Path, settings: Settings, refused: Refused) -> Iterator[Piece]:
+    """Yield the memories of a flat table. Its agents and sessions become attributes, not scopes."""
+    for number, row in enumerate(_rows(path), 1):
         text = row["text"]
         if not isinstance(text, str) or not text.strip():
-            refused(str(path), number, "a row without words")
+            refused(str(path), number, "a row without text")
             continue
         attributes = {f"legacy_{name}": str(row[name]) for name in ("id", "category", "agent_id") if row.get(name) is not None}
-        weight = row.get("importance")
-        made = _statement(text, _when(row.get("created_at") or row.get("timestamp")), attributes)
-        yield replace(made, importance=_share(weight)) if isinstance(weight, int | float) else made
+        importance = row.get("importance")
+        memory = _memory(text, _when(row.get("created_at") or row.get("timestamp")), attributes)
+        yield replace(memory, importance=_unit(importance)) if isinstance(importance, int | float) else memory
 
 
-def _share(weight: float) -> float:
-    """From 0 to 1; others count to 10 or 100."""
-    scale = 1.0 if weight <= 1 else 10.0 if weight <= 10 else 100.0
-    return min(max(weight / scale, 0.0), 1.0) if math.isfinite(weight) else 0.5
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the table of memories by column name; `text` holds the words, whatever the name of their column."""
+    require_encryption()
+    try:
+        connection = apsw.Connection(
+            path.absolute().as_uri() + "?mode=ro", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        )
+    except apsw.Error:
+        raise _not_sqlite(path) from None
+    try:
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        table, column = _text_column(connection)
+        cursor = connection.execute(f'SELECT * FROM "{table}" ORDER BY rowid')
+        names = [name for name, _ in cursor.get_description()] if cursor.is_readonly else []
+        for values in cursor:
+            row = dict(zip(names, values, strict=True))
+            yield {**row, "text": row.get(column)}
+    except apsw.Error:
+        raise _not_sqlite(path) from None
+    finally:
+        connection.close()
 
 
-def _mcp_memory(path: Path, settings: Settings, refused: Refused) -> Iterator[Found]:
-    """The reference memory server's file: entities with observations, and relations, one a line."""
+def _text_column(connection: apsw.Connection) -> tuple[str, str]:
+    """Return the table of memories and its column with the words."""
+    for table in _TABLES:
+        columns = [str(row[1]) for row in connection.execute("SELECT * FROM pragma_table_info(?)", (table,))]
+        column = next((name for name in _TEXT_COLUMNS if name in columns), None)
+        if column is not None:
+            return table, column
+    raise InvalidContent(
+        f"there is no table `{_TABLES[0]}` with a column of text.",
+        way_out=f"The column must be one of: {', '.join(_TEXT_COLUMNS)}.",
+    )
+
+
+def _not_sqlite(path: Path) -> InvalidContent:
+    return InvalidContent(f"{path} cannot be read as SQLite.", way_out="If it is encrypted, export it first.")
+
+
+def _unit(importance: float) -> float:
+    """Return an importance on a scale of 0 to 1; other programs use scales up to 10 or 100."""
+    scale = 1.0 if importance <= 1 else 10.0 if importance <= 10 else 100.0
+    return min(max(importance / scale, 0.0), 1.0) if math.isfinite(importance) else 0.5
+
+
+def _mcp_memory(path: Path, settings: Settings, refused: Refused) -> Iterator[Piece]:
+    """Yield the memories of the reference memory server's file: entities with observations, and relations, one per line."""
     with turns.opened(path) as file:
         for number, line in turns.lines(file, settings, lambda line, why: refused(str(path), line, why)):
             try:
@@ -360,22 +360,23 @@ def _mcp_memory(path: Path, settings: Settings, refused: Refused) -> Iterator[Fo
                 refused(str(path), number, "not JSON")
                 continue
             if row is not None:
-                told = list(_graph_words(row)) if isinstance(row, dict) else []
-                if not told:
+                texts = list(_graph_texts(row)) if isinstance(row, dict) else []
+                if not texts:
                     refused(str(path), number, "neither an entity nor a relation")
-                yield from (_statement(text, None, {}) for text in told)
+                yield from (_memory(text, None, {}) for text in texts)
 
 
-def _graph_words(row: Mapping[str, Any]) -> Iterator[str]:
+def _graph_texts(row: Mapping[str, Any]) -> Iterator[str]:
     if row.get("type") == "entity" and isinstance(row.get("name"), str):
         kind = f" ({row['entityType']})" if row.get("entityType") else ""
-        observed = [one for one in row.get("observations") or () if isinstance(one, str) and one.strip()]
-        yield from (f"{row['name']}{kind}: {one}" for one in observed or ["is known"])
+        observations = [text for text in row.get("observations") or () if isinstance(text, str) and text.strip()]
+        yield from (f"{row['name']}{kind}: {text}" for text in observations or ["is known"])
     elif row.get("type") == "relation" and all(isinstance(row.get(name), str) for name in ("from", "relationType", "to")):
         yield f"{row['from']} {row['relationType'].replace('_', ' ')} {row['to']}"
 
 
 def _is_graph(path: Path) -> bool:
+    """Return True if the first line is an entity or a relation of the reference memory server."""
     try:
         with turns.opened(path) as file:
             first = json.loads(file.readline(_MEGABYTE) or b"null")
@@ -384,7 +385,7 @@ def _is_graph(path: Path) -> bool:
     return isinstance(first, dict) and first.get("type") in ("entity", "relation")
 
 
-_READERS: Mapping[str, Callable[[Path, Settings, Refused], Iterator[Found]]] = {
+_READERS: Mapping[str, Callable[[Path, Settings, Refused], Iterator[Piece]]] = {
     "text": _text,
     "jsonl": _jsonl,
     "markdown": _markdown,
@@ -396,7 +397,7 @@ _READERS: Mapping[str, Callable[[Path, Settings, Refused], Iterator[Found]]] = {
 }
 
 
-def _heard(turn: Turn, settings: Settings, refused: Refused, place: str, number: int) -> Iterator[Turn]:
+def _checked_turn(turn: Turn, settings: Settings, refused: Refused, place: str, number: int) -> Iterator[Turn]:
     try:
         turns.check(turn, settings)
     except NotATurn as problem:
@@ -405,19 +406,19 @@ def _heard(turn: Turn, settings: Settings, refused: Refused, place: str, number:
         yield turn
 
 
-def _statement(text: str, at: datetime | None, attributes: Mapping[str, str]) -> Memory:
+def _memory(text: str, at: datetime | None, attributes: Mapping[str, str]) -> Memory:
     return Memory(text=text.strip(), source=Source.IMPORT, happened_at=at, happened_until=at, attributes=dict(attributes))
 
 
 def _when(value: object) -> datetime | None:
-    """Seconds since 1970, or ISO 8601; None for anything else."""
+    """Return a moment given as seconds since 1970 or in ISO 8601; None for anything else."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value, UTC)
-        made = datetime.fromisoformat(value) if isinstance(value, str) else None
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
     except (ValueError, OverflowError, OSError):
         return None
-    return made.replace(tzinfo=UTC) if made is not None and made.tzinfo is None else made
+    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
 
 
 def _digest(*parts: object) -> str:
@@ -428,48 +429,48 @@ def _digest(*parts: object) -> str:
 
 
 def _json_format(path: Path) -> str:
-    """Whose JSON it is, by the shape of its first piece. What is nobody's is refused: as words it would be junk."""
+    """Return the format of JSON by the shape of its beginning; refuse unknown JSON, which would be junk as text."""
     try:
         for _, file in _json_files(path, Settings()):
             head = file.read(_MEGABYTE)
-            found = (
-                "json" if _OURS.match(head)
+            form = (
+                "json" if _OWN_JSON.match(head)
                 else "chatgpt" if b'"mapping"' in head
                 else "claude" if b'"chat_messages"' in head
                 else "mem0" if _MEM0.search(head)
                 else ""
             )  # fmt: skip
-            if found:
-                return found
+            if form:
+                return form
             break
     except (EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise _unreadable(path, error) from None
     raise InvalidContent(
-        "this is JSON of no program that is known here.",
-        way_out=f"Name its format with `--format` (one of: {', '.join(FORMATS)}); `text` takes it as words.",
+        "this JSON is of no known format.",
+        way_out=f"Name its format with `--format` (one of: {', '.join(FORMATS)}); `text` reads it as plain text.",
     )
 
 
 def own_records(path: Path, settings: Settings, refused: Refused) -> Iterator[dict[str, Any]]:
-    """The records of our own JSON, as an archive holds them."""
+    """Yield the records of our own JSON export, which are those of an archive."""
     with opened(path) as file:
-        held = _parsed(file, settings, str(path))
-    if not isinstance(held, list):
-        raise InvalidContent("this is no JSON of Engram's.", way_out="Name its format with `--format`.")
-    for number, record in enumerate(held, 1):
+        data = _parsed(file, settings, str(path))
+    if not isinstance(data, list):
+        raise InvalidContent("this file is not a JSON export of Engram.", way_out="Name its format with `--format`.")
+    for number, record in enumerate(data, 1):
         if isinstance(record, dict):
             yield record
         else:
             refused(str(path), number, "not a record")
 
 
-def _talks(path: Path, settings: Settings, refused: Refused) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """The conversations of an export, file by file: large ones come in several (`conversations-000.json`, …)."""
+def _conversations(path: Path, settings: Settings, refused: Refused) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Yield the conversations of an export; large exports have several files (`conversations-000.json`, …)."""
     for place, file in _json_files(path, settings):
-        held = _parsed(file, settings, place)
-        for number, talk in enumerate(held if isinstance(held, list) else [held], 1):
-            if isinstance(talk, dict):
-                yield place, number, talk
+        data = _parsed(file, settings, place)
+        for number, conversation in enumerate(data if isinstance(data, list) else [data], 1):
+            if isinstance(conversation, dict):
+                yield place, number, conversation
             else:
                 refused(place, number, "not a conversation")
 
@@ -482,9 +483,9 @@ def _json_file(path: Path, settings: Settings) -> Iterator[IO[bytes]]:
 
 def _json_files(path: Path, settings: Settings) -> Iterator[tuple[str, IO[bytes]]]:
     if path.is_dir():
-        for one in sorted(path.glob(f"**/{_CONVERSATIONS}*.json")):
-            with one.open("rb") as file:
-                yield str(one), file
+        for member in sorted(path.glob(f"**/{_CONVERSATIONS}*.json")):
+            with member.open("rb") as file:
+                yield str(member), file
     elif zipfile.is_zipfile(path):
         yield from _zipped(path, settings)
     else:
@@ -494,31 +495,31 @@ def _json_files(path: Path, settings: Settings) -> Iterator[tuple[str, IO[bytes]
 
 def _zipped(path: Path, settings: Settings) -> Iterator[tuple[str, IO[bytes]]]:
     with zipfile.ZipFile(path) as packed:
-        wanted = [one for one in packed.infolist() if _is_talk(one.filename)]
-        if not wanted:
+        members = [member for member in packed.infolist() if _is_conversations(member.filename)]
+        if not members:
             raise InvalidContent(f"there are no {_CONVERSATIONS} in this zip.", way_out="Name its format with `--format`.")
-        if sum(one.file_size for one in wanted) > settings.import_bytes:
+        if sum(member.file_size for member in members) > settings.import_bytes:
             raise _too_large(settings)
-        for one in sorted(wanted, key=lambda member: member.filename):
-            if one.flag_bits & 1:
-                raise InvalidContent("this zip is under a password.", way_out="Unpack it yourself, then import the folder.")
-            if one.file_size > max(_MEGABYTE, one.compress_size * _RATIO):
-                raise ContentTooLarge("a member of this zip is packed as no text is.", way_out="Unpack it yourself and look.")
-            with packed.open(one) as file:
-                yield f"{path}/{one.filename}", file
+        for member in sorted(members, key=lambda member: member.filename):
+            if member.flag_bits & 1:
+                raise InvalidContent("this zip has a password.", way_out="Unpack it yourself, then import the folder.")
+            if member.file_size > max(_MEGABYTE, member.compress_size * _RATIO):
+                raise ContentTooLarge("a member of this zip is packed too tightly for text.", way_out="Unpack it and check it.")
+            with packed.open(member) as file:
+                yield f"{path}/{member.filename}", file
 
 
-def _is_talk(member: str) -> bool:
+def _is_conversations(member: str) -> bool:
     name = member.replace("\\", "/").rpartition("/")[2]
     return name.startswith(_CONVERSATIONS) and name.endswith(".json")
 
 
 def _parsed(file: IO[bytes], settings: Settings, place: str) -> Any:
-    """JSON of bounded length: whatever a zip says of its members, no more than that is read."""
+    """Return the JSON of a file of at most `import_bytes`, whatever size a zip states for it."""
     try:
         content = file.read(settings.import_bytes + 1)
     except (EOFError, OSError, zipfile.BadZipFile) as error:
-        raise InvalidContent(f"{place} cannot be read ({type(error).__name__}).", way_out="Take another copy of it.") from None
+        raise InvalidContent(f"{place} cannot be read ({type(error).__name__}).", way_out="Use another copy of it.") from None
     if len(content) > settings.import_bytes:
         raise _too_large(settings)
     try:
@@ -529,5 +530,5 @@ def _parsed(file: IO[bytes], settings: Settings, place: str) -> Any:
 
 def _too_large(settings: Settings) -> ContentTooLarge:
     return ContentTooLarge(
-        f"that is more than {settings.import_bytes:,} bytes.", way_out="Import it in parts, or raise `import_bytes`."
+        f"the file has more than {settings.import_bytes:,} bytes.", way_out="Import it in parts, or raise `import_bytes`."
     )

@@ -1,6 +1,6 @@
-"""Memories, turns and links as plain records, for archives and JSON; and back, each field checked.
+"""Convert memories, turns and edges to plain records for archives and JSON, and back with every field checked.
 
-Vectors never travel: they are made anew where a memory arrives, so that none can be crafted to be found.
+Vectors are not exported: they are computed again where a memory arrives, so that none can be crafted to be found.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from engram.values.frozen import fields
 
 Plain = dict[str, Any]
 
-_LEFT_HERE = frozenset({"key", "scope", "tokens", "summary", "key_fact", "tag", "refs"})
-"""What is made anew on arrival, or has a record of its own."""
+_NOT_EXPORTED = frozenset({"key", "scope", "tokens", "summary", "key_fact", "tag", "refs"})
+"""Fields that are computed again on import, or have a record of their own."""
 
-_TRAVELS = tuple(field.name for field in fields(Memory) if field.name not in _LEFT_HERE)
+_EXPORTED = tuple(field.name for field in fields(Memory) if field.name not in _NOT_EXPORTED)
 _WORDS: Mapping[str, type[StrEnum]] = {"kind": Kind, "source": Source, "status": Status}
 _TIMES = frozenset({"happened_at", "happened_until", "valid_from", "valid_until", "learned_at", "updated_at", "accessed_at"})
 _NUMBERS: Mapping[str, tuple[float, float]] = {
@@ -31,16 +31,16 @@ _COUNTS = frozenset({"accesses", "version", "corroborations", "helpful", "unhelp
 
 
 def of_memory(memory: Memory, turns: Iterable[int]) -> Plain:
-    """`turns`: the numbers, in this file, of what it came from."""
-    made: Plain = {"type": "memory", "turns": list(turns)}
-    made["scope"] = {name: value for name in SCOPE_DIMENSIONS if (value := getattr(memory.scope, name))}
-    for name in _TRAVELS:
+    """Return the record of a memory; `turns` are the numbers of its source turns in the file."""
+    record: Plain = {"type": "memory", "turns": list(turns)}
+    record["scope"] = {name: value for name in SCOPE_DIMENSIONS if (value := getattr(memory.scope, name))}
+    for name in _EXPORTED:
         value = getattr(memory, name)
-        made[name] = value.isoformat() if isinstance(value, datetime) else dict(value) if name == "attributes" else value
+        record[name] = value.isoformat() if isinstance(value, datetime) else dict(value) if name == "attributes" else value
         if isinstance(value, StrEnum):
-            made[name] = value.value
-    made["affect"] = list(astuple(memory.affect))
-    return made
+            record[name] = value.value
+    record["affect"] = list(astuple(memory.affect))
+    return record
 
 
 def of_turn(number: int, turn: Turn) -> Plain:
@@ -59,32 +59,36 @@ def of_edge(edge: Edge) -> Plain:
 
 
 def memory_of(record: Mapping[str, Any]) -> tuple[Memory, tuple[int, ...]]:
-    """A memory, with the numbers of its turns. What is not of its type is refused by the field's name."""
-    known: Plain = {"text": _text(record, "text"), "id": _text(record, "id")}
+    """Return the memory of a record and the numbers of its turns; raise InvalidContent with the name of an invalid field."""
+    values: Plain = {"text": _text(record, "text"), "id": _text(record, "id")}
     for name in ("category", "session", "speaker"):
-        known[name] = _text(record, name) if record.get(name) is not None else ""
+        values[name] = _text(record, name) if record.get(name) is not None else ""
     for name, words in _WORDS.items():
-        known[name] = _checked(name, words, record.get(name))
+        values[name] = _checked(name, words, record.get(name))
     for name in _TIMES & record.keys():
-        known[name] = _checked(name, _moment, record[name]) if record[name] is not None else None
+        values[name] = _checked(name, _moment, record[name]) if record[name] is not None else None
     for name, (low, high) in _NUMBERS.items():
-        known[name] = min(max(_checked(name, _number, record.get(name)), low), high)
+        values[name] = min(max(_checked(name, _number, record.get(name)), low), high)
     for name in _COUNTS & record.keys():
-        known[name] = max(_checked(name, _whole, record[name]), 0)
-    known["pinned"] = bool(record.get("pinned"))
-    if record.get("tier") is not None:  # archives made before there were tiers have none: the words decide
-        known["tier"] = _checked("tier", Sensitivity, record["tier"])
+        values[name] = max(_checked(name, _whole, record[name]), 0)
+    values["pinned"] = bool(record.get("pinned"))
+    if record.get("tier") is not None:  # older archives have none: the text decides
+        values["tier"] = _checked("tier", Sensitivity, record["tier"])
     if record.get("affect"):
-        known["affect"] = Affect(*_checked("affect", _feelings, record["affect"]))
-    known["attributes"] = _checked("attributes", _words, record.get("attributes") or {})
-    known["scope"] = Scope(**_checked("scope", _scope, record.get("scope") or {}))
-    return Memory(**known), tuple(_checked("turns", lambda given: [_whole(one) for one in given], record.get("turns") or []))
+        values["affect"] = Affect(*_checked("affect", _affect, record["affect"]))
+    values["attributes"] = _checked("attributes", _words, record.get("attributes") or {})
+    values["scope"] = Scope(**_checked("scope", _scope, record.get("scope") or {}))
+    return Memory(**values), tuple(
+        _checked("turns", lambda given: [_whole(number) for number in given], record.get("turns") or [])
+    )
 
 
 def turn_of(record: Mapping[str, Any]) -> tuple[int, Turn]:
+    """Return the number of a turn in the file, and the turn."""
     at = None if record.get("at") is None else _checked("at", _moment, record["at"])
-    named: dict[str, Any] = {name: _text(record, name) for name in ("session", "ref") if record.get(name) is not None}
-    return _checked("number", _whole, record.get("number")), Turn(_text(record, "text"), _text(record, "speaker"), at, **named)
+    optional: dict[str, Any] = {name: _text(record, name) for name in ("session", "ref") if record.get(name) is not None}
+    turn = Turn(_text(record, "text"), _text(record, "speaker"), at, **optional)
+    return _checked("number", _whole, record.get("number")), turn
 
 
 def edge_of(record: Mapping[str, Any]) -> Edge:
@@ -101,7 +105,8 @@ def _checked(name: str, make: Callable[[Any], Any], value: Any) -> Any:
         return make(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidContent(
-            f"a record's `{name}` is not what it should be.", way_out="Nothing of that record was kept."
+            f"the field `{name}` of a record is invalid.",
+            way_out="Correct it and import again; the record was not imported.",
         ) from None
 
 
@@ -112,8 +117,8 @@ def _string(value: Any) -> str:
 
 
 def _moment(value: Any) -> datetime:
-    made = datetime.fromisoformat(_string(value))
-    return made.replace(tzinfo=UTC) if made.tzinfo is None else made
+    moment = datetime.fromisoformat(_string(value))
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def _number(value: Any) -> float:
@@ -122,8 +127,8 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _feelings(value: Any) -> tuple[float, ...]:
-    valence, arousal, dominance, surprise = (min(max(_number(one), -1.0), 1.0) for one in value)
+def _affect(value: Any) -> tuple[float, ...]:
+    valence, arousal, dominance, surprise = (min(max(_number(part), -1.0), 1.0) for part in value)
     return valence, max(arousal, 0.0), dominance, max(surprise, 0.0)
 
 
@@ -134,12 +139,12 @@ def _whole(value: Any) -> int:
 
 
 def _words(value: Any) -> dict[str, str]:
-    return {_string(name): _string(one) for name, one in value.items()} if isinstance(value, dict) else _refuse()
+    return {_string(name): _string(text) for name, text in value.items()} if isinstance(value, dict) else _refuse()
 
 
 def _scope(value: Any) -> dict[str, str]:
-    found = _words(value)
-    return found if found.keys() <= set(SCOPE_DIMENSIONS) else _refuse()
+    dimensions = _words(value)
+    return dimensions if dimensions.keys() <= set(SCOPE_DIMENSIONS) else _refuse()
 
 
 def _refuse() -> dict[str, str]:
@@ -147,14 +152,14 @@ def _refuse() -> dict[str, str]:
 
 
 def lines(pages: Iterable[tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]]) -> Iterator[Plain]:
-    """Pages of a vault as records: the turns of a page before the memories that came from them; links at the end."""
-    told: set[int] = set()
-    links: dict[Edge, None] = {}
+    """Yield the records of a vault's pages: the turns of a page before the memories that came from them, all edges at the end."""
+    written: set[int] = set()
+    all_edges: dict[Edge, None] = {}
     for memories, turns, edges in pages:
         for number, turn in turns:
-            if number not in told:
-                told.add(number)
+            if number not in written:
+                written.add(number)
                 yield of_turn(number, turn)
         yield from (of_memory(memory, sources) for memory, sources in memories)
-        links |= dict.fromkeys(edges)
-    yield from map(of_edge, links)
+        all_edges |= dict.fromkeys(edges)
+    yield from map(of_edge, all_edges)

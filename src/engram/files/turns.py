@@ -1,8 +1,7 @@
-"""Turns as files hold them: one JSON object a line, with `text` and, where known, `speaker`, `at`, `session` and `ref`. A message
-of `role` and `content` will do.
+"""Read turns from files: one JSON object per line with `text` and optionally `speaker`, `at`, `session` and `ref`, or a chat
+message of `role` and `content`; or a plain text.
 
-Comes in: a file, plain or gzipped. Goes out: turns; and for each line that is none, its number and the reason, which holds no
-words of it.
+A file, plain or gzipped, comes in; turns go out, and for each invalid line its number and the reason, which holds no words of it.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ _NAMES = ("speaker", "session", "ref")
 
 
 class NotATurn(Exception):
-    """Says why, in words that hold nothing of what was said."""
+    """Raised for a row that is no turn; the message is the reason and holds no words of the row."""
 
 
 def read_turns(path: Path, settings: Settings, refused: Refused) -> Iterator[Turn]:
-    """The turns of a JSONL file in order; `refused` is told of each line that is none. Empty lines are nothing."""
+    """Yield the turns of a JSONL file in order; call `refused` for each invalid line, and skip empty ones."""
     with opened(path) as file:
         for number, line in lines(file, settings, refused):
             if not line.strip():
@@ -46,10 +45,10 @@ def read_turns(path: Path, settings: Settings, refused: Refused) -> Iterator[Tur
 
 
 def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[Turn]:
-    """A text file as its pieces, or as the turns of its speakers if it is a conversation, the long ones in pieces too.
+    """Yield a text file in pieces, or the turns of its speakers if it is a conversation, long ones in pieces, too.
 
-    So a book is taken in, and its progress told, as it is read; and a line in it that reads as an attack costs no more than its
-    piece. The `ref` is made of its name and content, so that reading it again adds nothing.
+    So progress on a book is reported as it is read, and a line that is flagged as injection costs only its piece. The `ref` is
+    made of name and content, so that reading the file again adds nothing.
     """
     with opened(path) as file:
         content = file.read(settings.import_bytes + 1)
@@ -59,32 +58,32 @@ def read_document(path: Path, settings: Settings, refused: Refused) -> Iterator[
     name = path.name.encode(errors="replace").decode()
     try:
         whole = Turn(decoded(content), session=name, ref=f"{name}#{hashlib.sha256(content).hexdigest()[:16]}")
-        found = [part for turn in spoken(whole) for part in in_pieces(turn, settings.turn_bytes)]
-        for turn in found:
+        parts = [part for turn in by_speaker(whole) for part in in_pieces(turn, settings.turn_bytes)]
+        for turn in parts:
             check(turn, settings)
     except UnicodeDecodeError as error:
         refused(content[: error.start].count(b"\n") + 1, "not UTF-8")
     except NotATurn as problem:
         refused(1, str(problem))
     else:
-        yield from (turn for turn in found if turn.text.strip())
+        yield from (turn for turn in parts if turn.text.strip())
 
 
 def in_pieces(turn: Turn, most: int) -> list[Turn]:
-    """A long turn as several."""
-    found = list(pieces(turn.text, most))
-    if len(found) == 1:
+    """Return a turn as several of at most `most` bytes each."""
+    texts = list(pieces(turn.text, most))
+    if len(texts) == 1:
         return [turn]
-    return [replace(turn, text=piece, ref=f"{turn.ref}/{number}") for number, piece in enumerate(found)]
+    return [replace(turn, text=text, ref=f"{turn.ref}/{number}") for number, text in enumerate(texts)]
 
 
 def decoded(content: bytes) -> str:
-    """UTF-8, or UTF-16 where a file says so itself, as some editors write it."""
+    """Return the text of a file in UTF-8, or in UTF-16 if it has that byte order mark."""
     return content.decode("utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")
 
 
-def spoken(whole: Turn) -> list[Turn]:
-    """A text as one turn, or as those of its speakers if it is a conversation."""
+def by_speaker(whole: Turn) -> list[Turn]:
+    """Return a text as one turn, or as the turns of its speakers if it is a conversation."""
     talk = speeches(whole.text)
     if talk is None:
         return [whole]
@@ -95,7 +94,7 @@ def spoken(whole: Turn) -> list[Turn]:
 
 
 def turn_of(row: Mapping[str, Any], settings: Settings) -> Turn:
-    """One row as a turn that the store will take."""
+    """Return the turn of a row; raise NotATurn if the store would not accept it."""
     if "text" not in row and (message := transcripts.turn_of(row)) is not None:
         row = {"speaker": message.speaker, **row, "text": message.text}
     if "text" not in row:
@@ -111,7 +110,7 @@ def turn_of(row: Mapping[str, Any], settings: Settings) -> Turn:
 
 
 def moment(value: object) -> datetime:
-    """An ISO 8601 time, as in `2023-05-08T13:56:40Z`."""
+    """Return the moment of an ISO 8601 time, as in `2023-05-08T13:56:40Z`."""
     try:
         return datetime.fromisoformat(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -120,20 +119,21 @@ def moment(value: object) -> datetime:
 
 
 def opened(path: Path) -> IO[bytes]:
+    """Open a file for reading, and unpack it if its name ends in `.gz`."""
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
 def lines(file: IO[bytes], settings: Settings, refused: Refused) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines, for as long as the file can be read: a gzip that is cut short ends with a refusal.
+    """Yield numbered lines as far as the file can be read; a gzip that is cut short ends with a refusal.
 
-    One that no turn could fill is passed over piece by piece: a small gzip may unfold to more than there is memory.
+    A line longer than any valid turn is skipped piece by piece: a small gzip may unpack to more than fits into memory.
     """
     most, number = _ESCAPED * settings.turn_bytes + _NAMES_BYTES, 0
     try:
         while line := file.readline(most):
             number += 1
             if len(line) == most and not line.endswith(b"\n"):
-                refused(number, "longer than any turn that is kept")
+                refused(number, "longer than the longest turn that can be stored")
                 while (rest := file.readline(most)) and not rest.endswith(b"\n"):
                     pass
                 continue
@@ -142,7 +142,7 @@ def lines(file: IO[bytes], settings: Settings, refused: Refused) -> Iterator[tup
         refused(number + 1, "the compressed file is damaged here")
 
 
-_ESCAPED = 6  # bytes that JSON may write a byte in
+_ESCAPED = 6  # bytes of JSON for one byte of text, at most
 _NAMES_BYTES = 1 << 16
 
 
@@ -152,13 +152,14 @@ def _object(line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise NotATurn("not UTF-8") from None
     except (ValueError, RecursionError):
-        raise NotATurn("not JSON") from None  # the parser's own error carries the words
+        raise NotATurn("not JSON") from None  # the parser's own error quotes the text
     if not isinstance(row, dict):
         raise NotATurn("not a JSON object")
     return row
 
 
 def check(turn: Turn, settings: Settings) -> None:
+    """Raise NotATurn if the store would not accept a turn."""
     try:
         check_turn(turn, settings)
     except EngramError as problem:
