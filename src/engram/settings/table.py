@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class Settings:
-    """One consistent set of values. An operation reads a snapshot once and uses it to its end."""
+    """A consistent set of values. An operation reads a snapshot once and uses it to its end."""
 
     # identity: who this process is when `open` is not told
     agent: str = tunable("", "Agent that memories are written and read as.", ref="§11")

@@ -1,4 +1,4 @@
-"""How one setting is declared, and how the table is listed for people."""
+"""The declaration of a setting, and the list of all settings with their values in force."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def tunable(
 
 @frozen
 class Setting:
-    """One setting with its value in force. `fixed`: the environment or the program sets it, so the file would not show."""
+    """A setting with its value in force. `fixed`: the environment or the program sets it, so the file would not show."""
 
     name: str
     value: Value
