@@ -31,9 +31,10 @@ def _questions(context: JobContext, memory: Memory, fields: _Fields) -> list[Rec
         return []
     reader = context.scoped_to(memory)
     for fact in context.store.facts.by(reader, [memory.key]):
-        peers = fields.of_like(reader, fact.predicate)
+        peers = fields.of_peers(reader, fact.predicate)
         own = peers.get(fact.subject) or fields.of(reader, [fact.subject]).get(fact.subject, set())
-        for field in missing_fields(own, [fields for subject, fields in peers.items() if subject != fact.subject]):
+        others = [peer_fields for subject, peer_fields in peers.items() if subject != fact.subject]
+        for field in missing_fields(own, others):
             if context.store.facts.exists(reader, fact.subject, field):
                 continue  # `own` holds only the most confident facts of an entity with many
             name = within_sentence(as_written(fact.subject, memory.text))
@@ -48,15 +49,15 @@ class _Fields:
 
     def __init__(self, context: JobContext) -> None:
         self._context = context
-        self._alike: dict[tuple[Scope, str], Mapping[str, set[str]]] = {}
+        self._peers: dict[tuple[Scope, str], Mapping[str, set[str]]] = {}
 
-    def of_like(self, reader: Reader, predicate: str) -> Mapping[str, set[str]]:
+    def of_peers(self, reader: Reader, predicate: str) -> Mapping[str, set[str]]:
         """Return the fields of the entities that have this predicate, by entity."""
         cache_key = (reader.scope, predicate)
-        if cache_key not in self._alike:
+        if cache_key not in self._peers:
             facts = self._context.store.facts.matching(reader, predicate, most=_PEERS)
-            self._alike[cache_key] = self.of(reader, list(dict.fromkeys(fact.subject for fact in facts)))
-        return self._alike[cache_key]
+            self._peers[cache_key] = self.of(reader, list(dict.fromkeys(fact.subject for fact in facts)))
+        return self._peers[cache_key]
 
     def of(self, reader: Reader, subjects: Sequence[str]) -> Mapping[str, set[str]]:
         fields: dict[str, set[str]] = {}

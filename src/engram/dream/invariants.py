@@ -18,25 +18,19 @@ TRUST = {Source.USER: 3, Source.TOOL: 2, Source.ASSISTANT: 2, Source.IMPORT: 1, 
 
 def allowed(proposals: Sequence[Proposal], known: Mapping[str, Memory]) -> list[Proposal]:
     """Return the proposals that break no rule. `known`: the memories they name, by id."""
-    return [proposal for proposal in proposals if _may(proposal, known)]
+    return [proposal for proposal in proposals if _breaks_no_rule(proposal, known)]
 
 
 def may_merge(old: Memory, successor: Memory) -> bool:
     """True if `old` may be merged into `successor`."""
-    protected = (
-        retention_policy(old) is RetentionPolicy.PROTECTED and retention_policy(successor) is not RetentionPolicy.PROTECTED
-    )
-    sound = not old.flagged and not successor.flagged
-    return (
-        sound
-        and not old.pinned
-        and not protected
-        and TRUST[old.source] <= TRUST[successor.source]
-        and old.scope == successor.scope
-    )
+    if old.flagged or successor.flagged or old.pinned or old.scope != successor.scope:
+        return False
+    if retention_policy(old) is RetentionPolicy.PROTECTED and retention_policy(successor) is not RetentionPolicy.PROTECTED:
+        return False
+    return TRUST[old.source] <= TRUST[successor.source]
 
 
-def _may(proposal: Proposal, known: Mapping[str, Memory]) -> bool:
+def _breaks_no_rule(proposal: Proposal, known: Mapping[str, Memory]) -> bool:
     match proposal:
         case Merge(memory, into):
             return memory in known and into in known and may_merge(known[memory], known[into])

@@ -16,13 +16,13 @@ from engram.rules.lifecycle import Lifecycle, lifecycle
 from engram.types import Memory, Reader, Recall, Sensitivity, Source
 from engram.values.frozen import frozen
 
-_FIRST = 5
-_WORDS = 8
-_FEWEST = 3
+_FIRST = 5  # hits among which the memory must be
+_WORDS = 8  # most content words of a probe
+_FEWEST = 3  # least content words of a memory that is probed
 
 
 class ProbeSearcher(Protocol):
-    """A searcher whose `look_up` does not count as a use of the memories it finds."""
+    """A searcher that does not count the memories it finds as used."""
 
     def recall_uncounted(self, reader: Reader, asked: Query) -> Recall: ...
 
@@ -39,8 +39,8 @@ def choose_probes(context: JobContext, about_to_change: Sequence[Memory]) -> tup
     """Return the ids to probe: up to half from the memories about to change, the rest sampled evenly from the vault."""
     most = context.limits.dream_probes
     sampled = context.store.dreams.sample(context.reader, 2 * most) if most else []
-    changing = [memory.id for memory in about_to_change if _is_worth(memory, context)][: most // 2]
-    rest = [memory.id for memory in sampled if _is_worth(memory, context)]
+    changing = [memory.id for memory in about_to_change if _is_probed(memory, context)][: most // 2]
+    rest = [memory.id for memory in sampled if _is_probed(memory, context)]
     return tuple(dict.fromkeys([*changing, *rest]))[:most]
 
 
@@ -57,7 +57,7 @@ def _is_found(context: JobContext, searcher: ProbeSearcher, memory: Memory, succ
     return any(hit.memory.id == successor for hit in searcher.recall_uncounted(context.scoped_to(memory), asked))
 
 
-def _is_worth(memory: Memory, context: JobContext) -> bool:
+def _is_probed(memory: Memory, context: JobContext) -> bool:
     known = lifecycle(memory, context.now, context.settings) not in (Lifecycle.CANDIDATE, Lifecycle.STALE, Lifecycle.ARCHIVED)
     sound = memory.source is not Source.INFERRED and not memory.flagged
     return known and sound and memory.tier is Sensitivity.CLEARTEXT and len(content_words(memory.text)) >= _FEWEST

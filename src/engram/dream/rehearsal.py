@@ -25,8 +25,8 @@ NAME = "replay"
 _RISK = 0.35
 """Retention below which a memory is rehearsed; below a quarter an event is stale."""
 _IMPORTANT, _OFTEN_USED, _AROUSING = 0.7, 5, 0.6
-_AROUSAL_RISK = 0.1
-_OVERLAID = 0.5
+_AROUSAL_RISK = 0.1  # added to `_RISK` for emotional memories
+_OVERLAID = 0.5  # strength of an overlaid memory
 _OVERLAY_CLOSENESS = 1.6
 """Multiple of the closeness at which memories are linked: the same thing on another day."""
 _CANDIDATES = 6
@@ -57,10 +57,10 @@ def proposals(memory: Memory, now: datetime, limits: DreamLimits, settings: Sett
 
 def is_worth_rehearsing(memory: Memory, limits: DreamLimits) -> bool:
     """True for an event that is important, used or helpful, not disputed, and not rehearsed too often already."""
-    counts = memory.importance >= _IMPORTANT or memory.accesses >= _OFTEN_USED or memory.helpful > 0
+    matters = memory.importance >= _IMPORTANT or memory.accesses >= _OFTEN_USED or memory.helpful > 0
     doubted = memory.flagged or verification(memory) is Verification.DISPUTED
-    known = fades(memory) and layer_of(memory) in _EVENTS and not doubted
-    return counts and known and rehearsals_of(memory)[0] < limits.dream_rehearsals
+    is_event = fades(memory) and layer_of(memory) in _EVENTS
+    return matters and is_event and not doubted and rehearsals_of(memory)[0] < limits.dream_rehearsals
 
 
 def _interfering(context: JobContext, memories: Iterable[Memory]) -> list[Reweigh]:

@@ -28,10 +28,10 @@ def verb_due(context: JobContext, idle: Idle) -> str:
     settings = context.settings
     if not settings.dream or idle.now - idle.used_at < settings.dream_idle_s:
         return ""
-    return context.store.dreams.unfinished(context.reader) or (CONSOLIDATE if _wants_one(context) else "")
+    return context.store.dreams.unfinished(context.reader) or (CONSOLIDATE if _consolidation_due(context) else "")
 
 
-def _wants_one(context: JobContext) -> bool:
+def _consolidation_due(context: JobContext) -> bool:
     last = next(iter(context.store.dreams.select(context.reader, limit=1)), None)
     if last is not None and last.ending is PassStatus.RUNNING:
         return True  # another reader's: unfinished, or still running

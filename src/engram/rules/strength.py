@@ -24,19 +24,20 @@ _DAY = 86_400.0
 _HOUR, _LIFETIME = 1 / 24, 36_500.0
 _SPACING = 0.3
 """Factor of ln(uses) in the half-life, and the largest strength that use adds."""
-_LASTS = {Source.USER: 1.0, Source.TOOL: 0.7, Source.ASSISTANT: 0.7, Source.IMPORT: 0.5, Source.INFERRED: 1 / 3}
+_HALF_LIFE_FACTORS = {Source.USER: 1.0, Source.TOOL: 0.7, Source.ASSISTANT: 0.7, Source.IMPORT: 0.5, Source.INFERRED: 1 / 3}
 """Factor of the half-life by source; inferred memories fade three times as fast as a user's own words."""
-_WORTH = {Source.USER: 1.0, Source.TOOL: 0.7, Source.ASSISTANT: 0.7, Source.IMPORT: 0.5, Source.INFERRED: 0.5}
-_SPARSE = 0.1
-_REHEARSED = 0.5
-_SHORTEST = 0.1
+_SOURCE_IMPORTANCE = {Source.USER: 1.0, Source.TOOL: 0.7, Source.ASSISTANT: 0.7, Source.IMPORT: 0.5, Source.INFERRED: 0.5}
+"""Contribution of a source to importance."""
+_SPARSE = 0.1  # share that the `elastic` curve subtracts
+_REHEARSED = 0.5  # retention right after a rehearsal
+_SHORTEST = 0.1  # least factor of the half-life by `Memory.strength`
 
 
 def half_life(memory: Memory, settings: Settings) -> float:
     """Return the days in which an unused memory loses half of its retention."""
     spacing = 1.0 + _SPACING * math.log1p(memory.accesses + rehearsals_of(memory)[0])
-    whole = settings.half_life_days * _LASTS[memory.source] * spacing * (1.0 + _within(memory.affect.arousal))
-    return whole * max(_within(memory.strength), _SHORTEST)
+    days = settings.half_life_days * _HALF_LIFE_FACTORS[memory.source] * spacing * (1.0 + _unit_interval(memory.affect.arousal))
+    return days * max(_unit_interval(memory.strength), _SHORTEST)
 
 
 def retention(memory: Memory, now: datetime, settings: Settings) -> float:
@@ -44,11 +45,9 @@ def retention(memory: Memory, now: datetime, settings: Settings) -> float:
     life, mode = half_life(memory, settings), settings.retention_mode
     since_use = forgetting_curve(_days_since_use(memory, now) / life, mode)
     rehearsed_at = rehearsals_of(memory)[1]
-    return (
-        since_use
-        if rehearsed_at is None
-        else max(since_use, _REHEARSED * forgetting_curve(_days(rehearsed_at, now) / life, mode))
-    )
+    if rehearsed_at is None:
+        return since_use
+    return max(since_use, _REHEARSED * forgetting_curve(_days(rehearsed_at, now) / life, mode))
 
 
 def falls_below_at(memory: Memory, least: float, now: datetime, settings: Settings) -> datetime | None:
@@ -79,9 +78,9 @@ def strength(memory: Memory, now: datetime, settings: Settings) -> float:
     """Return initial strength times retention, plus the strength gained by use (at most 0.3); 1 for a pinned memory."""
     if memory.pinned:
         return 1.0
-    began = min(0.5 + 0.5 * memory.importance + 0.5 * _within(memory.affect.arousal), 1.0)
-    given_back = min(0.1 * math.log1p(memory.accesses), _SPACING) * retention(memory, now, settings)
-    return _within(began * retention(memory, now, settings) + given_back)
+    initial = min(0.5 + 0.5 * memory.importance + 0.5 * _unit_interval(memory.affect.arousal), 1.0)
+    gained = min(0.1 * math.log1p(memory.accesses), _SPACING) * retention(memory, now, settings)
+    return _unit_interval(initial * retention(memory, now, settings) + gained)
 
 
 def importance(memory: Memory, now: datetime, settings: Settings, *, layer_boost: float = 0.5) -> float:
@@ -94,12 +93,12 @@ def importance(memory: Memory, now: datetime, settings: Settings, *, layer_boost
         (3.0, memory.importance),
         (1.0, min(math.log1p(memory.accesses) / math.log(51.0), 1.0)),
         (1.0, retention(memory, now, settings)),
-        (1.0, _within(memory.affect.arousal)),
+        (1.0, _unit_interval(memory.affect.arousal)),
         (1.0, steadiness(memory, now)),
         (1.0, layer_boost),
-        (1.0, _WORTH[memory.source]),
+        (1.0, _SOURCE_IMPORTANCE[memory.source]),
         (1.0, 1.0 - 0.5 ** (memory.corroborations + memory.helpful)),
-        (1.0, _squashed(base_level(memory, now))),
+        (1.0, _sigmoid(base_level(memory, now))),
     )
     return sum(weight * part for weight, part in parts) / sum(weight for weight, _ in parts)
 
@@ -121,7 +120,7 @@ def steadiness(memory: Memory, now: datetime) -> float:
     if not memory.accesses or memory.accessed_at is None or memory.learned_at is None:
         return 0.0
     life = max((now - memory.learned_at).total_seconds(), 1.0)
-    return _within((memory.accessed_at - memory.learned_at).total_seconds() / life)
+    return _unit_interval((memory.accessed_at - memory.learned_at).total_seconds() / life)
 
 
 def fades(memory: Memory) -> bool:
@@ -138,9 +137,9 @@ def _days(moment: datetime | None, now: datetime) -> float:
     return 0.0 if moment is None else max((now - moment).total_seconds() / _DAY, 0.0)
 
 
-def _squashed(value: float) -> float:
+def _sigmoid(value: float) -> float:
     return 1.0 / (1.0 + math.exp(-value))
 
 
-def _within(value: float) -> float:
+def _unit_interval(value: float) -> float:
     return min(max(value, 0.0), 1.0)
