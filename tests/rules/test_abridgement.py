@@ -29,7 +29,7 @@ def test_the_tag_holds_names_and_numbers_in_order() -> None:
     assert tiers(LONG)[2] == "Ann Oslo Lisbon March 2021"
 
 
-def test_the_question_that_was_answered_is_no_part_of_the_key_fact() -> None:
+def test_the_key_fact_omits_the_question_it_answers() -> None:
     assert tiers('Ann painted a lake last year. (asked: "Is this yours?")')[1] == "Ann painted a lake last year."
 
 
@@ -55,6 +55,6 @@ def test_no_tier_is_longer_than_the_one_above(text: str) -> None:
     assert len(key_fact.split()) <= KEY_FACT_WORDS
 
 
-def test_what_was_asked_is_not_in_the_summary_of_what_was_answered() -> None:
+def test_the_summary_of_an_answer_omits_its_question() -> None:
     assert tiers('Carla has got two red bicycles. (asked: "What do you have?")')[0] == "Carla has got two red bicycles."
     assert tiers('Carla: two (asked: "How many?")')[0] == 'Carla: two (asked: "How many?")'
