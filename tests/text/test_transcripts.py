@@ -11,7 +11,7 @@ from engram.text.transcripts import speaker_of, speeches
 
 
 def said(text: str) -> list[tuple[str, str]]:
-    return [(one.who, one.said) for one in speeches(text) or ()]
+    return [(speech.speaker, speech.text) for speech in speeches(text) or ()]
 
 
 def test_each_line_is_of_whom_it_names() -> None:

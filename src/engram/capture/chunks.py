@@ -295,11 +295,11 @@ def in_parts(text: str, most: int, mark: Callable[[str], str]) -> Iterator[Turn]
         return
     before = ""
     for one in talk:
-        context = f"{before}\n{one.who}: "
-        for piece in pieces(one.said, most):
+        context = f"{before}\n{one.speaker}: "
+        for piece in pieces(one.text, most):
             part = _part(piece, lambda words, context=context: mark(context + words))  # type: ignore[misc]
-            yield replace(part, speaker=one.who or part.speaker, at=one.at)
-        before = one.said
+            yield replace(part, speaker=one.speaker or part.speaker, at=one.at)
+        before = one.text
 
 
 def _part(text: str, mark: Callable[[str], str]) -> Turn:

@@ -84,12 +84,18 @@ def decoded(content: bytes) -> str:
 
 def by_speaker(whole: Turn) -> list[Turn]:
     """Return a text as one turn, or as the turns of its speakers if it is a conversation."""
-    talk = speeches(whole.text)
-    if talk is None:
+    conversation = speeches(whole.text)
+    if conversation is None:
         return [whole]
     return [
-        replace(whole, text=one.said, speaker=one.who or whole.speaker, at=one.at or whole.at, ref=f"{whole.ref}:{number}")
-        for number, one in enumerate(talk)
+        replace(
+            whole,
+            text=speech.text,
+            speaker=speech.speaker or whole.speaker,
+            at=speech.at or whole.at,
+            ref=f"{whole.ref}:{number}",
+        )
+        for number, speech in enumerate(conversation)
     ]
 
 

@@ -1,1 +1,1 @@
-"""Pure functions on words: no files, no rows, no models, no clock."""
+"""Pure functions on words: no files, rows, models or clock."""

@@ -1,4 +1,4 @@
-"""The two lines between which Engram's own words stand in a prompt: data for its reader, and never captured again.
+"""Fence Engram's own words in a prompt between two lines, so that they are read as data and never captured again.
 
 ⟦engram:recalled 7f3a⟧
 …
@@ -11,10 +11,11 @@ import re
 
 
 def fence(text: str, vault_tag: str = "") -> str:
-    """`text` between the two lines. Marks inside it are made harmless, so that it cannot end its own fence."""
+    """Return the text between the two lines, with marks inside it made harmless, so that it cannot end its own fence."""
     tag = re.sub(r"[^\w.-]+", "", vault_tag)[:32] if vault_tag else ""
     return f"⟦engram:recalled{' ' + tag if tag else ''}⟧\n{harmless(text)}\n⟦/engram:recalled⟧"
 
 
 def harmless(text: str) -> str:
+    """Return the text with the brackets of the fence replaced by plain ones."""
     return text.replace("⟦", "[").replace("⟧", "]")

@@ -1,7 +1,7 @@
-"""What a text is about, as fields (C6): people, technologies, places, paths, days, URLs, programming language, sentiment, topics.
+"""Extract the fields of a text (C6): people, technologies, places, paths, dates, URLs, programming language, sentiment, topics.
 
-Pure, and worked out when it is asked for (about 0.3 ms a statement): nothing of it is stored, so that it is as closely kept as
-the words it is made of, and never out of date.
+Pure, and computed on request (about 0.3 ms per statement): nothing is stored, so the fields are as private as the words and never
+out of date.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _TOPIC_WORDS = """
     pets dog cat puppy kitten pet vet parrot horse hamster
 """
 _TOPICS = {line.split()[0]: frozenset(word[:_STEM] for word in line.split()[1:]) for line in _TOPIC_WORDS.strip().splitlines()}
-"""A topic, and the beginnings of the words that tell of it."""
+"""Topics with the stems of their words."""
 
 
 @frozen(kw_only=True)
 class Metadata:
-    """What a memory is about. `dates` are days as ISO dates, or two with a slash; `sentiment` is its valence, -1 … 1."""
+    """The fields of a text. `dates` are ISO dates, or two with a slash; `sentiment` is the valence, -1 to 1."""
 
     people: tuple[str, ...] = ()
     organisations: tuple[str, ...] = ()
@@ -67,8 +67,8 @@ class Metadata:
 
 
 def metadata(text: str, said_at: datetime | None = None, speaker: str = "") -> Metadata:
-    """The fields of a text; dates are resolved against the moment at which it was said."""
-    # Its patterns, and those of `timex`, take as long to make as all that the list of operations needs besides.
+    """Return the fields of a text; dates are resolved against the moment at which it was said."""
+    # late: these patterns take as long to compile as all that the list of operations loads
     from engram.text.english.entities import FILE, ORGANISATION, PERSON, PLACE, PROJECT, TECHNOLOGY, mentions
 
     urls = tuple(dict.fromkeys(_URL.findall(text)))
@@ -102,13 +102,13 @@ def _dates(text: str, said_at: datetime) -> Iterator[str]:
 
 
 def _days(first: date, last: date, *, whole: bool) -> str:
-    """One day, or two with a slash; a stretch of whole days ends where the next one begins."""
+    """Return one day, or two with a slash; a period of whole days ends where the next day begins."""
     until = date.fromordinal(last.toordinal() - 1) if whole and last > first else last
     return first.isoformat() if until <= first else f"{first.isoformat()}/{until.isoformat()}"
 
 
 def _language(text: str, paths: tuple[str, ...], technologies: tuple[str, ...]) -> str:
-    """The programming language: of a block of code, else of a file that is named, else by its name."""
+    """Return the programming language of a code block, else of a file that is named, else one that is named itself."""
     for fenced in map(str.lower, _FENCE.findall(text)):
         if (name := _FENCED.get(fenced) or _LANGUAGES.get(fenced)) is not None:
             return name
@@ -119,8 +119,8 @@ def _language(text: str, paths: tuple[str, ...], technologies: tuple[str, ...]) 
 
 
 def _topics(text: str) -> tuple[str, ...]:
-    """What it is mostly about, of a dozen things; none, if no word tells."""
+    """Return the most frequent topics of a text, of a dozen known ones."""
     stems = [word.lower()[:_STEM] for word in _WORD.findall(text)]
     counts = {topic: sum(stem in words for stem in stems) for topic, words in _TOPICS.items()}
-    told = sorted((topic for topic, count in counts.items() if count), key=lambda topic: (-counts[topic], topic))
-    return tuple(told[:_TOPICS_SHOWN])
+    found = sorted((topic for topic, count in counts.items() if count), key=lambda topic: (-counts[topic], topic))
+    return tuple(found[:_TOPICS_SHOWN])

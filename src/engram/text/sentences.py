@@ -1,13 +1,13 @@
-"""Where sentences begin and end, in any script, with the lines, lists, tables and code of Markdown as borders.
+"""Split a text into sentences, in any script, with the lines, lists, tables and code of Markdown as borders; and into pieces.
 
-Own rules: `sentencex` was measured first and is good at abbreviations, but it runs over line ends, takes "a. b. c. …" for
-one sentence, and is quadratic in scripts without spaces (100 KB of Chinese: 17 s). Here every character is looked at a
-bounded number of times.
+Own rules: `sentencex` was measured first and is good at abbreviations, but it runs over line ends, takes "a. b. c. …" for one
+sentence, and is quadratic in scripts without spaces (100 KB of Chinese: 17 s). These rules look at every character a bounded
+number of times.
 
-A sentence ends at a terminal mark that is followed by space or by the end of the line (CJK marks need no space), unless
-the mark belongs to an abbreviation, an initial or a list number, or stands inside quotes or brackets.
+A sentence ends at a terminal mark that is followed by space or by the end of the line (CJK marks need no space), unless the mark
+belongs to an abbreviation, an initial or a list number, or stands inside quotes or brackets.
 
-A long text in pieces: cut between paragraphs where that is possible, else between lines or words.
+Pieces are cut between paragraphs where that is possible, else between lines or words.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _UNSPACED_MARKS = "。！？｡．"
 _SPACED_MARKS = ".!?…‽؟۔।॥።፧։။៕។᙮᠃"
 _CLOSERS = "\"'”’»›)\\]}）」』】〉》*_"
 _EMOJI = "\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\u200d\ufe0f\U0001f000-\U0001faff"
-# Possessive, and only from the first of a run of marks: a million dots before a letter are looked at once.
+# Possessive, and only from the first of a run of marks, so that a million dots before a letter are scanned once.
 _STOP = re.compile(
     f"(?P<mark>[{_UNSPACED_MARKS}][{_UNSPACED_MARKS}{_SPACED_MARKS}]*+[{_CLOSERS}]*+"
     f"|(?<![{_SPACED_MARKS}])[{_SPACED_MARKS}]++[{_CLOSERS}]*+(?=\\s|$|[{_UNSPACED_MARKS}]))"
     f"|(?P<picture>(?<![{_EMOJI}])[{_EMOJI}]++(?=\\s++[^\\W\\d_a-z]))"
 )
 _PICTURES = re.compile(f"(?:\\s*[{_EMOJI}]+)+")
-# Lengths are bounded so that an opening mark without its partner costs no more than a look ahead.
+# Lengths are bounded so that an opening mark without its partner costs only a short scan.
 _INSIDE = re.compile(r'"[^"\n]{1,300}"|“[^“”\n]{1,300}”|«[^«»\n]{1,300}»|\([^()\n]{1,300}\)|\[[^\[\]\n]{1,500}\]')
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]+$")
 _ITEM_NUMBER = re.compile(r":\s{1,4}\d{1,2}$")  # "Tips: 1. Stretch"
@@ -63,7 +63,7 @@ _LIST_NUMBER = re.compile(r"[\s>]*(?:\d{1,4}|[A-Za-z])[.)]\s")
 
 
 def spans(text: str) -> list[Span]:
-    """The sentences of `text` as (start, end), in order, not overlapping; only white space lies between them."""
+    """Return the sentences of `text` as (start, end), in order, not overlapping, with only white space between them."""
     whole = _trimmed(text, 0, len(text))
     if _is_one(text, *whole):
         return [whole]
@@ -77,7 +77,7 @@ def spans(text: str) -> list[Span]:
 
 
 def _is_one(text: str, start: int, end: int) -> bool:
-    """Is it one line, and nothing but its end could end a sentence? So most statements are, and need no further look."""
+    """Return True for one line with no possible end of a sentence but its own, as most statements are."""
     line = _LINE.match(text, start, end)
     if line is None or line.end() < end or "```" in text or "~~~" in text:
         return False
@@ -86,7 +86,7 @@ def _is_one(text: str, start: int, end: int) -> bool:
 
 
 def _units(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Lines, and code blocks as one unit each, without the white space around them."""
+    """Yield lines, and code blocks as one unit each, without the white space around them; the flag marks code."""
     fence, opened, closed = "", 0, 0
     for line in _LINE.finditer(text):
         mark = _FENCE.match(line.group())
@@ -111,7 +111,7 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
-    """The sentences of one line."""
+    """Yield the sentences of one line."""
     closed = [match.span() for match in _INSIDE.finditer(text, start, end)]
     begins = [begin for begin, _ in closed]
     number = _LIST_NUMBER.match(text, start, end)
@@ -130,7 +130,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _is_number(piece: str) -> bool:
-    """ "3." inside a line: the number of what follows."""
+    """Return True for a number such as "3." inside a line, which belongs to what follows."""
     return piece[:-1].isdigit() and piece.endswith(".")
 
 
@@ -146,7 +146,7 @@ def _past_space(text: str, start: int, end: int) -> int:
 
 
 def _stops(text: str, start: int, end: int) -> Iterator[int]:
-    """Places where a sentence may end, ascending. Pictures after the mark belong to the sentence before them."""
+    """Yield the positions where a sentence may end, ascending. Emoji after the mark belong to the sentence before them."""
     for match in _STOP.finditer(text, start, end):
         if match.lastgroup == "picture" or _ends_sentence(text, match, end):
             tail = _PICTURES.match(text, match.end(), end)
@@ -178,13 +178,13 @@ def _is_no_abbreviation(last: str, following: str) -> bool:
 
 
 _PIECE = 16_384
-"""Bytes of a piece. A batch of an ingest is then half a megabyte: a book is stored, and its progress told, as it is read."""
+"""Bytes of a piece. A batch of an ingest is then half a megabyte, so a book is stored, and progress reported, as it is read."""
 
 _BREAKS = (re.compile(r"\n[^\S\n]*\n\s*"), re.compile(r"\n"), re.compile(r"\s+"))
 
 
 def pieces(text: str, most: int) -> Iterator[str]:
-    """Pieces of at most `most` bytes, and no longer than a batch can take. Together they are the text."""
+    """Yield pieces of at most `most` bytes, and at most `_PIECE`. Joined they are the text."""
     step = max(min(most, _PIECE) // 4, 1)  # a character has at most four bytes
     start = 0
     while len(text) - start > step:
@@ -195,10 +195,10 @@ def pieces(text: str, most: int) -> Iterator[str]:
 
 
 def _cut(text: str, start: int, end: int) -> int:
-    """The last good place to cut in the second half of this piece."""
+    """Return the last position between paragraphs, lines or words in the second half of this piece."""
     half = (start + end) // 2
     for between in _BREAKS:
-        places = [found.end() for found in between.finditer(text, half, end)]
+        places = [match.end() for match in between.finditer(text, half, end)]
         if places:
             return places[-1]
     return end

