@@ -7,11 +7,14 @@ never an argument of a verb.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Concatenate, ParamSpec, Self, TypeVar, overload
 
+from engram.deadline import Deadline, deadline
 from engram.env import Env, in_utc
 from engram.errors import ConfigInvalid, InvalidContent
 from engram.log import Log
@@ -22,22 +25,54 @@ from engram.models.rerankers import Reranker
 from engram.settings import LiveSettings, Settings
 from engram.store.sqlite.vault import Ask
 from engram.types import Policy, Reader, Role, Scope
+from engram.values.entities import Knowledge, KnowledgeMap
 from engram.values.frozen import replace
 from engram.vault import OpenVault, credentials_from
-from engram.verbs.access_tokens import Granting
-from engram.verbs.dreams import Resting
-from engram.verbs.entities import Knowing
-from engram.verbs.episodes import Recounting
-from engram.verbs.files import Carrying
-from engram.verbs.knowledge import Assessing
-from engram.verbs.turns import Running
-from engram.verbs.vault import Looking
+from engram.verbs import context as context_verbs
+from engram.verbs import dreams as dreams_verbs
+from engram.verbs import entities as entities_verbs
+from engram.verbs import episodes as episodes_verbs
+from engram.verbs import files as files_verbs
+from engram.verbs import knowledge as knowledge_verbs
+from engram.verbs import memories as memories_verbs
+from engram.verbs import recall as recall_verbs
+from engram.verbs import turns as turns_verbs
+from engram.verbs import vault as vault_verbs
+from engram.verbs.view import View
+from engram.working.memory import Working
 
 log = Log("engram")
 
 
-class Engram(Running, Assessing, Knowing, Recounting, Looking, Carrying, Granting, Resting):
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def verb(function: Callable[Concatenate[View, P], T]) -> Callable[Concatenate[Engram, P], T]:
+    """Return a method that calls a verb with the view of its `Engram`; signature and documentation are the verb's."""
+
+    @wraps(function)
+    def method(self: Engram, /, *args: P.args, **named: P.kwargs) -> T:
+        return function(self._view, *args, **named)
+
+    return method
+
+
+class Engram:
     """An open vault as one reader sees it. Use it as a context manager, or call `close`."""
+
+    def __init__(self, vault: OpenVault, reader: Reader, key: str | None = None) -> None:
+        """vault: shared by all views of it. key: the idempotency key of the next write (`keyed`)."""
+        self._vault = vault
+        self._reader = reader
+        self._view = View(vault, reader, key)
+
+    def deadline(self, seconds: float | None) -> AbstractContextManager[Deadline]:
+        """Limit the time of the calls in this block; past it they raise E2001 or E1005 and have changed nothing.
+
+        Yields a `Deadline` that another thread may `cancel`; with None it can only be cancelled.
+        """
+        return deadline(seconds, self._vault.env.monotonic)
 
     # ── opening and closing ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -125,6 +160,111 @@ class Engram(Running, Assessing, Knowing, Recounting, Looking, Carrying, Grantin
     def settings(self) -> LiveSettings:
         """The settings: values in force (`.now`), and changes at run time (`.set`)."""
         return self._vault.live
+
+    # memories
+    remember = verb(memories_verbs.remember)
+    update = verb(memories_verbs.update)
+    pin = verb(memories_verbs.pin)
+    promote = verb(memories_verbs.promote)
+    demote = verb(memories_verbs.demote)
+    forget = verb(memories_verbs.forget)
+    restore = verb(memories_verbs.restore)
+    relate = verb(memories_verbs.relate)
+    backfill = verb(memories_verbs.backfill)
+    get = verb(memories_verbs.get)
+    list = verb(memories_verbs.list_)
+    lacks_vector = verb(memories_verbs.lacks_vector)
+    words = verb(memories_verbs.words)
+    edges = verb(memories_verbs.edges)
+    traverse = verb(memories_verbs.traverse)
+    standing = verb(memories_verbs.standing)
+    boxes = verb(memories_verbs.boxes)
+    box = verb(memories_verbs.box)
+    versions = verb(memories_verbs.versions)
+    status_history = verb(memories_verbs.status_history)
+
+    # turns
+    observe = verb(turns_verbs.observe)
+    ingest = verb(turns_verbs.ingest)
+    begin = verb(turns_verbs.begin)
+
+    # recall and feedback
+    recall = verb(recall_verbs.recall)
+    explain = verb(recall_verbs.explain)
+    reason = verb(recall_verbs.reason)
+    warm = verb(recall_verbs.warm)
+    feedback = verb(recall_verbs.feedback)
+
+    # context and working memory
+    context = verb(context_verbs.context)
+    resume = verb(context_verbs.resume)
+    morning = verb(context_verbs.morning)
+
+    @property
+    def working(self) -> Working:
+        """Working memory of the reader's scope: its slots, `attend`, `hear`, `tick`, `export`, `suspend`, `checkpoint`."""
+        return context_verbs.working(self._view)
+
+    # entities and facts
+    entity = verb(entities_verbs.entity)
+    entities = verb(entities_verbs.entities)
+    timeline = verb(entities_verbs.timeline)
+    learn = verb(entities_verbs.learn)
+    beliefs = verb(entities_verbs.beliefs)
+
+    # what is known
+    gaps = verb(knowledge_verbs.gaps)
+
+    @overload
+    def knows(self, subject: str, *, limit: int = 20, now: datetime | None = None) -> Knowledge: ...
+
+    @overload
+    def knows(self, subject: None = None, *, limit: int = 20, now: datetime | None = None) -> KnowledgeMap: ...
+
+    def knows(self, subject: str | None = None, *, limit: int = 20, now: datetime | None = None) -> Knowledge | KnowledgeMap:
+        """Return how well a subject, or the answer to a question, is known: confident, uncertain or unknown, and why.
+
+        Without a subject: the map of what is known, as names and categories that several memories have, at most `limit`.
+        """
+        return knowledge_verbs.knows(self._view, subject, limit=limit, now=now)
+
+    # episodes and skills
+    episode = verb(episodes_verbs.episode)
+    episodes = verb(episodes_verbs.episodes)
+    skills = verb(episodes_verbs.skills)
+    learn_skills = verb(episodes_verbs.learn_skills)
+    practise = verb(episodes_verbs.practise)
+    warnings = verb(episodes_verbs.warnings)
+
+    # background passes
+    consolidate = verb(dreams_verbs.consolidate)
+    dream = verb(dreams_verbs.dream)
+    undo_dream = verb(dreams_verbs.undo_dream)
+    dreams = verb(dreams_verbs.dreams)
+
+    # files
+    export = verb(files_verbs.export)
+    import_ = verb(files_verbs.import_)
+
+    # the vault itself
+    encoder = verb(vault_verbs.encoder)
+    language = verb(vault_verbs.language)
+    backup = verb(vault_verbs.backup)
+    backups = verb(vault_verbs.backups)
+    health = verb(vault_verbs.health)
+    doctor = verb(vault_verbs.doctor)
+    check = verb(vault_verbs.check)
+    audit = verb(vault_verbs.audit)
+    purge = verb(vault_verbs.purge)
+    grant = verb(vault_verbs.grant)
+    tokens = verb(vault_verbs.tokens)
+    revoke = verb(vault_verbs.revoke)
+    holder = verb(vault_verbs.holder)
+    events = verb(vault_verbs.events)
+    ration = verb(vault_verbs.ration)
+    release = verb(vault_verbs.release)
+    coarse = verb(vault_verbs.coarse)
+    sound = verb(vault_verbs.sound)
 
 
 def scope_of(settings: Settings) -> Scope:

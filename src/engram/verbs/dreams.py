@@ -16,54 +16,8 @@ from engram.values.dreams import Pass, PassReport, PassStatus
 from engram.verbs.view import View
 
 Tell = Callable[[Progress], None]
+
 _DERIVED = ".derived"
-
-
-class Resting(View):
-    """Mixed into `Engram`."""
-
-    def consolidate(
-        self, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: Tell = lambda progress: None
-    ) -> PassReport:
-        """Merge what says the same, decide contradictions, put away what has faded, where this reader may write.
-
-        It visits what changed since the last time. If recall of the vault's own memories gets worse by it, all of it is undone.
-        """
-        return self._rest(CONSOLIDATE, jobs, dry_run, progress)
-
-    def dream(self, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: Tell = lambda progress: None) -> PassReport:
-        """All jobs that there are for a memory at rest, those of `consolidate` among them; `jobs` names some."""
-        return self._rest(DREAM, jobs, dry_run, progress)
-
-    def undo_dream(self, pass_id: str) -> Report:
-        """Take back what a pass did and nobody has changed since. What was corrected since does not come back."""
-        return self._made_once(
-            ("undo_dream", pass_id),
-            lambda once: self._vault.store.dreams.undo(self._reader, pass_id, once=once),
-            to_words,
-            from_words,
-        )
-
-    def dreams(self, *, limit: int = 20) -> Sequence[Pass]:
-        """What was done at rest, the latest first."""
-        return self._vault.store.dreams.select(self._reader, limit=limit)
-
-    def _rest(self, verb: str, names: Sequence[str], dry_run: bool, progress: Tell) -> PassReport:
-        vault, reader, jobs = self._vault, self._reader, jobs_named(names, jobs_of(verb))
-        context = vault.job_context(reader)
-        if context.index is not None:
-            context.index.settle(vault.live.tuned(VectorLimits).warm_patience_s)
-        if dry_run:
-            return preview(context, jobs, verb=verb, on_progress=progress)
-
-        def make(_: Once | None) -> PassReport:
-            """Many transactions: one that is killed is gone on with, so its receipt comes last."""
-            done = run(context, jobs, vault.searcher, verb=verb, on_progress=progress)
-            if vault.embedder is not None and any(what.endswith(_DERIVED) for what in done.changes):
-                fill(vault.store, reader, vault.embedder, page=vault.live.now.embed_batch)
-            return done
-
-        return self._made_once((verb, [job.name for job in jobs]), make, _told, _again)
 
 
 def _told(done: PassReport) -> str:
@@ -86,3 +40,51 @@ def _again(told: str) -> PassReport:
         before=before,
         after=after,
     )
+
+
+def consolidate(
+    view: View, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: Tell = lambda progress: None
+) -> PassReport:
+    """Merge what says the same, decide contradictions, put away what has faded, where this reader may write.
+
+    It visits what changed since the last time. If recall of the vault's own memories gets worse by it, all of it is undone.
+    """
+    return _rest(view, CONSOLIDATE, jobs, dry_run, progress)
+
+
+def dream(view: View, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: Tell = lambda progress: None) -> PassReport:
+    """All jobs that there are for a memory at rest, those of `consolidate` among them; `jobs` names some."""
+    return _rest(view, DREAM, jobs, dry_run, progress)
+
+
+def undo_dream(view: View, pass_id: str) -> Report:
+    """Take back what a pass did and nobody has changed since. What was corrected since does not come back."""
+    return view.made_once(
+        ("undo_dream", pass_id),
+        lambda once: view.vault.store.dreams.undo(view.reader, pass_id, once=once),
+        to_words,
+        from_words,
+    )
+
+
+def dreams(view: View, *, limit: int = 20) -> Sequence[Pass]:
+    """What was done at rest, the latest first."""
+    return view.vault.store.dreams.select(view.reader, limit=limit)
+
+
+def _rest(view: View, verb: str, names: Sequence[str], dry_run: bool, progress: Tell) -> PassReport:
+    vault, reader, jobs = view.vault, view.reader, jobs_named(names, jobs_of(verb))
+    context = vault.job_context(reader)
+    if context.index is not None:
+        context.index.settle(vault.live.tuned(VectorLimits).warm_patience_s)
+    if dry_run:
+        return preview(context, jobs, verb=verb, on_progress=progress)
+
+    def make(_: Once | None) -> PassReport:
+        """Many transactions: one that is killed is gone on with, so its receipt comes last."""
+        done = run(context, jobs, vault.searcher, verb=verb, on_progress=progress)
+        if vault.embedder is not None and any(what.endswith(_DERIVED) for what in done.changes):
+            fill(vault.store, reader, vault.embedder, page=vault.live.now.embed_batch)
+        return done
+
+    return view.made_once((verb, [job.name for job in jobs]), make, _told, _again)

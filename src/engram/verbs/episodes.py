@@ -22,13 +22,16 @@ from engram.store.sqlite.episodes import CAUSED_BY, FOLLOWS
 from engram.types import Hit, Kind, Memory
 from engram.values.episodes import EPISODE, WARNING, Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill, SkillMatch
 from engram.values.frozen import replace
-from engram.verbs.recall import Asking
-from engram.verbs.view import require_positive
+from engram.verbs import recall
+from engram.verbs.view import View, require_positive
 
 log = Log("engram")
 
+
 _AROUND = timedelta(hours=12)
+
 _LATEST = 500
+
 _TO_THE_POINT = 0.5
 """How relevant a warning is at least, if it shares no word with what is about to be done."""
 
@@ -41,10 +44,10 @@ class Recording:
     `mem.episode(resume=id)` goes on with it.
     """
 
-    def __init__(self, mem: Recounting, episode: Episode) -> None:
+    def __init__(self, view: View, episode: Episode) -> None:
         self.id = episode.id
         self.goal = episode.goal
-        self._mem = mem
+        self._view = view
         self._over = False
 
     def event(self, type: str, text: str = "", *, actor: str = "", ok: bool | None = None) -> EpisodeEvent:
@@ -52,23 +55,23 @@ class Recording:
 
         ok: whether it went well. What goes wrong and is then put right is what a skill learns to handle.
         """
-        return self._mem._record(self.id, type, text, actor, ok)
+        return _record(self._view, self.id, type, text, actor, ok)
 
     def outcome(self, outcome: EpisodeOutcome | str, result: str = "", *, valence: float | None = None) -> Episode:
         """How it came out: success, failure, partial or abandoned. Ends the episode."""
-        ended = self._mem._end(self.id, outcome, result, valence)
+        ended = _end(self._view, self.id, outcome, result, valence)
         self._over = True
         return ended
 
     @property
     def warnings(self) -> Sequence[Memory]:
         """What was tried for such a goal and failed, and what must not be done."""
-        return self._mem.warnings(self.goal)
+        return warnings(self._view, self.goal)
 
     @property
     def skills(self) -> Sequence[SkillMatch]:
         """How it is done, if that has been learned."""
-        return self._mem.skills(self.goal)
+        return skills(self._view, self.goal)
 
     def __enter__(self) -> Self:
         return self
@@ -93,170 +96,6 @@ class Recording:
                 log.warning("an episode was not ended as it came out: %s", problem.code)
 
 
-class Recounting(Asking):
-    """Mixed into `Engram`."""
-
-    def episode(
-        self,
-        goal: str = "",
-        *,
-        participants: Sequence[Participant | str] = (),
-        context: Mapping[str, str] | None = None,
-        caused_by: Sequence[str] = (),
-        skill: str | None = None,
-        resume: str | None = None,
-    ) -> Recording:
-        """Begin to record something that is done: `with mem.episode("deploy the API") as ep: ep.event("tried", …)`.
-
-        context: names and values of the situation; what all successes share becomes a precondition. caused_by: episodes that led
-        to this one. skill: the id of the skill that is followed, which learns from how it goes. resume: go on with this episode.
-        """
-        if resume is not None:
-            going = self._vault.chronicle.episode(self._reader, resume)
-            if going.outcome is not EpisodeOutcome.ONGOING and self._key is None:  # its very end may be asked for again
-                raise InvalidQuery("this episode is over.", way_out="Begin another one; `caused_by` links it to this one.")
-            return Recording(self, going)
-        people = [one if isinstance(one, Participant) else Participant(one) for one in participants]
-        said = {**(context or {}), **({"skill": skill} if skill else {})}
-        begun = self._made_once(
-            ("episode", goal, people, sorted(said.items()), tuple(caused_by)),
-            lambda once: self._vault.chronicle.begin(
-                self._reader, goal, self._vault.session, participants=people, context=said, caused_by=caused_by, once=once
-            ),
-            lambda one: one.id,
-            partial(self._vault.chronicle.episode, self._reader),
-        )
-        return Recording(type(self)(self._vault, self._reader), begun)  # a key was for the beginning
-
-    def _record(self, episode_id: str, type_: str, text: str, actor: str, ok: bool | None) -> EpisodeEvent:
-        chronicle, told = self._vault.chronicle, EpisodeEvent(self._vault.env.now(), type_, text, actor, ok)
-        return self._made_once(
-            ("event", episode_id, type_, text, actor, ok),
-            lambda once: chronicle.event(self._reader, episode_id, told, once),
-            lambda _: str(to_micros(told.at)),
-            lambda at: chronicle.as_kept(replace(told, at=from_micros(int(at)))),
-        )
-
-    def _end(self, episode_id: str, outcome: EpisodeOutcome | str, result: str, valence: float | None) -> Episode:
-        ending = _ending(outcome)
-        return self._made_once(
-            ("end", episode_id, ending, result, valence),
-            lambda once: self._vault.chronicle.end(self._reader, episode_id, ending, result, valence, once),
-            lambda ended: ended.id,
-            partial(self._vault.chronicle.episode, self._reader),
-        )
-
-    def episodes(
-        self,
-        *,
-        ids: Sequence[str] | None = None,
-        similar: str | None = None,
-        at: datetime | None = None,
-        before: datetime | None = None,
-        sequence: str | None = None,
-        outcome: EpisodeOutcome | str | None = None,
-        limit: int = 20,
-    ) -> Sequence[Episode]:
-        """Recorded episodes, the latest first; one way of asking at a time.
-
-        similar: like this goal or situation, the likest first. at: going on within half a day of this time, the most significant
-        first. before: begun before it. sequence: those that led to this episode and came of it, in order. ids: these.
-        """
-        if sum(way is not None for way in (ids, similar, at, before, sequence)) > 1:
-            raise InvalidQuery(
-                "episodes are asked for in one way at a time.", way_out="Give `similar`, `at`, `before` or `sequence`."
-            )
-        require_positive("limit", limit)
-        store, reader = self._vault.store, self._reader
-        ended = () if outcome is None else (_ending(outcome),)
-        if similar is not None:
-            where = Filter(kinds=(Kind.EPISODE,), categories=(EPISODE,))
-            found = [hit.memory.id for hit in self._hits(similar, where, limit)]
-            # What was done twice in the same words is one answer to recall, and two episodes here.
-            ids = [*found, *(one.id for one in store.episodes.select(reader, limit=_LATEST) if alike(one.goal, similar))]
-        if sequence is not None:
-            ids = self._chain(sequence)
-        if ids is not None:
-            told = [one for one in store.episodes.select(reader, ids=ids, limit=_LATEST) if not ended or one.outcome in ended]
-            return tuple((sorted(told, key=lambda one: one.started_at) if sequence is not None else told)[:limit])
-        if at is not None:
-            around = store.episodes.select(
-                reader, since=_moved(at, -_AROUND), until=_moved(at, _AROUND), outcomes=ended, limit=limit
-            )
-            return tuple(sorted(around, key=lambda one: -one.memory.importance))
-        return tuple(store.episodes.select(reader, until=before, outcomes=ended, limit=limit))
-
-    def _chain(self, episode_id: str) -> list[str]:
-        self._vault.chronicle.episode(self._reader, episode_id)  # NotFound, if there is none
-        edges_of = partial(self._vault.store.edges.of, self._reader)
-        now, weights = self._vault.env.now(), self._vault.live.tuned(EdgeWeights)
-        return [episode_id, *traverse([episode_id], edges_of, now, weights, depth=20, kinds=(FOLLOWS, CAUSED_BY))]
-
-    def skills(
-        self, situation: str | None = None, *, context: Mapping[str, str] | None = None, limit: int = 10
-    ) -> Sequence[SkillMatch]:
-        """Skills that fit a situation, the best first: by the words that call for them and by meaning; or all that are known.
-
-        context: what is given. A skill that asks for something else is left out, unless it nearly always works.
-        """
-        require_positive("limit", limit)
-        known = self._vault.store.skills.select(self._reader)
-        if situation is None:
-            return tuple(SkillMatch(skill, 1.0) for skill in known[:limit])
-        given = context or {}
-        found = {skill.id: one for skill in known if (one := match(skill, situation, given)) is not None}
-        by_id = {skill.id: skill for skill in known}
-        for hit in self._hits(situation, Filter(kinds=(Kind.SKILL,)), limit) if known else ():
-            skill = by_id.get(hit.memory.id)
-            if skill is not None and skill.id not in found and (one := matched(skill, hit.score, given)) is not None:
-                found[skill.id] = one
-        return tuple(ranked(found.values())[:limit])
-
-    def learn_skills(self) -> Sequence[Skill]:
-        """Learn from the episodes recorded here what is not known yet. It also happens whenever an episode ends well."""
-        return self._made_once(
-            ("learn_skills",),
-            lambda _: tuple(self._vault.chronicle.learn(self._reader)),
-            lambda learned: " ".join(skill.id for skill in learned),
-            lambda ids: tuple(self._vault.store.skills.select(self._reader, ids=ids.split())),
-        )
-
-    def practise(self, skill_id: str, outcome: EpisodeOutcome | str, result: str = "", *, seconds: float | None = None) -> Skill:
-        """Say how a skill did when it was used: its rate of success moves, and a failure is remembered as one of its ways to
-        fail. `mem.episode(skill=id)` does it by itself."""
-        ending = _ending(outcome)
-
-        def make(once: Once | None) -> Skill:
-            skill = self._skill(skill_id)
-            return self._vault.chronicle.practise(self._reader, skill, ending, result, seconds, once=once)
-
-        return self._made_once(("practise", skill_id, ending, result, seconds), make, lambda skill: skill.id, self._skill)
-
-    def _skill(self, skill_id: str) -> Skill:
-        found = self._vault.store.skills.select(self._reader, ids=[skill_id])
-        if not found:
-            raise NotFound("there is no skill of that id that this identity may see.", way_out="See `engram skills`.")
-        return found[0]
-
-    def warnings(self, about: str | None = None, *, limit: int = 10) -> Sequence[Memory]:
-        """What was tried and failed, and what must not be done: about this, the nearest first; or all, the newest first.
-
-        A failed episode leaves a warning by itself; `remember(…, category="warning")` makes one; what forbids something, or tells
-        that it was tried in vain, counts wherever it was said.
-        """
-        if about is None:
-            found = self._vault.store.memories.page(self._reader, limit=limit, where=Filter(categories=(WARNING,)))
-            return tuple(without_flagged(found, self._vault.live.now))
-        hits = [*self._hits(about, Filter(categories=(WARNING,)), limit), *self._hits(about, Filter(), 5 * limit)]
-        near = [hit for hit in hits if hit.trust.relevance >= _TO_THE_POINT or stems(about) & stems(hit.memory.text)]
-        best = {hit.memory.id: hit for hit in sorted(near, key=lambda hit: hit.score) if is_warning(hit.memory)}
-        return tuple(hit.memory for hit in sorted(best.values(), key=lambda hit: -hit.score)[:limit])
-
-    def _hits(self, text: str, where: Filter, limit: int) -> Sequence[Hit]:
-        asked = self._asked(text, limit, None, None, None, None, where)
-        return self._vault.searcher.recall(self._reader, asked).hits
-
-
 def _moved(at: datetime, by: timedelta) -> datetime:
     """So much later, or the first or last time there is."""
     try:
@@ -271,3 +110,174 @@ def _ending(outcome: EpisodeOutcome | str) -> EpisodeOutcome:
     except ValueError:
         problem = InvalidQuery(f"there is no such outcome; there are {', '.join(one.value for one in EpisodeOutcome)}.")
     raise problem
+
+
+def episode(
+    view: View,
+    goal: str = "",
+    *,
+    participants: Sequence[Participant | str] = (),
+    context: Mapping[str, str] | None = None,
+    caused_by: Sequence[str] = (),
+    skill: str | None = None,
+    resume: str | None = None,
+) -> Recording:
+    """Begin to record something that is done: `with mem.episode("deploy the API") as ep: ep.event("tried", …)`.
+
+    context: names and values of the situation; what all successes share becomes a precondition. caused_by: episodes that led
+    to this one. skill: the id of the skill that is followed, which learns from how it goes. resume: go on with this episode.
+    """
+    if resume is not None:
+        going = view.vault.chronicle.episode(view.reader, resume)
+        if going.outcome is not EpisodeOutcome.ONGOING and view.key is None:  # its very end may be asked for again
+            raise InvalidQuery("this episode is over.", way_out="Begin another one; `caused_by` links it to this one.")
+        return Recording(view, going)
+    people = [one if isinstance(one, Participant) else Participant(one) for one in participants]
+    said = {**(context or {}), **({"skill": skill} if skill else {})}
+    begun = view.made_once(
+        ("episode", goal, people, sorted(said.items()), tuple(caused_by)),
+        lambda once: view.vault.chronicle.begin(
+            view.reader, goal, view.vault.session, participants=people, context=said, caused_by=caused_by, once=once
+        ),
+        lambda one: one.id,
+        partial(view.vault.chronicle.episode, view.reader),
+    )
+    return Recording(View(view.vault, view.reader), begun)  # a key was for the beginning
+
+
+def _record(view: View, episode_id: str, type_: str, text: str, actor: str, ok: bool | None) -> EpisodeEvent:
+    chronicle, told = view.vault.chronicle, EpisodeEvent(view.vault.env.now(), type_, text, actor, ok)
+    return view.made_once(
+        ("event", episode_id, type_, text, actor, ok),
+        lambda once: chronicle.event(view.reader, episode_id, told, once),
+        lambda _: str(to_micros(told.at)),
+        lambda at: chronicle.as_kept(replace(told, at=from_micros(int(at)))),
+    )
+
+
+def _end(view: View, episode_id: str, outcome: EpisodeOutcome | str, result: str, valence: float | None) -> Episode:
+    ending = _ending(outcome)
+    return view.made_once(
+        ("end", episode_id, ending, result, valence),
+        lambda once: view.vault.chronicle.end(view.reader, episode_id, ending, result, valence, once),
+        lambda ended: ended.id,
+        partial(view.vault.chronicle.episode, view.reader),
+    )
+
+
+def episodes(
+    view: View,
+    *,
+    ids: Sequence[str] | None = None,
+    similar: str | None = None,
+    at: datetime | None = None,
+    before: datetime | None = None,
+    sequence: str | None = None,
+    outcome: EpisodeOutcome | str | None = None,
+    limit: int = 20,
+) -> Sequence[Episode]:
+    """Recorded episodes, the latest first; one way of asking at a time.
+
+    similar: like this goal or situation, the likest first. at: going on within half a day of this time, the most significant
+    first. before: begun before it. sequence: those that led to this episode and came of it, in order. ids: these.
+    """
+    if sum(way is not None for way in (ids, similar, at, before, sequence)) > 1:
+        raise InvalidQuery(
+            "episodes are asked for in one way at a time.", way_out="Give `similar`, `at`, `before` or `sequence`."
+        )
+    require_positive("limit", limit)
+    store, reader = view.vault.store, view.reader
+    ended = () if outcome is None else (_ending(outcome),)
+    if similar is not None:
+        where = Filter(kinds=(Kind.EPISODE,), categories=(EPISODE,))
+        found = [hit.memory.id for hit in _hits(view, similar, where, limit)]
+        # What was done twice in the same words is one answer to recall, and two episodes here.
+        ids = [*found, *(one.id for one in store.episodes.select(reader, limit=_LATEST) if alike(one.goal, similar))]
+    if sequence is not None:
+        ids = _chain(view, sequence)
+    if ids is not None:
+        told = [one for one in store.episodes.select(reader, ids=ids, limit=_LATEST) if not ended or one.outcome in ended]
+        return tuple((sorted(told, key=lambda one: one.started_at) if sequence is not None else told)[:limit])
+    if at is not None:
+        around = store.episodes.select(reader, since=_moved(at, -_AROUND), until=_moved(at, _AROUND), outcomes=ended, limit=limit)
+        return tuple(sorted(around, key=lambda one: -one.memory.importance))
+    return tuple(store.episodes.select(reader, until=before, outcomes=ended, limit=limit))
+
+
+def _chain(view: View, episode_id: str) -> list[str]:
+    view.vault.chronicle.episode(view.reader, episode_id)  # NotFound, if there is none
+    edges_of = partial(view.vault.store.edges.of, view.reader)
+    now, weights = view.vault.env.now(), view.vault.live.tuned(EdgeWeights)
+    return [episode_id, *traverse([episode_id], edges_of, now, weights, depth=20, kinds=(FOLLOWS, CAUSED_BY))]
+
+
+def skills(
+    view: View, situation: str | None = None, *, context: Mapping[str, str] | None = None, limit: int = 10
+) -> Sequence[SkillMatch]:
+    """Skills that fit a situation, the best first: by the words that call for them and by meaning; or all that are known.
+
+    context: what is given. A skill that asks for something else is left out, unless it nearly always works.
+    """
+    require_positive("limit", limit)
+    known = view.vault.store.skills.select(view.reader)
+    if situation is None:
+        return tuple(SkillMatch(skill, 1.0) for skill in known[:limit])
+    given = context or {}
+    found = {skill.id: one for skill in known if (one := match(skill, situation, given)) is not None}
+    by_id = {skill.id: skill for skill in known}
+    for hit in _hits(view, situation, Filter(kinds=(Kind.SKILL,)), limit) if known else ():
+        skill = by_id.get(hit.memory.id)
+        if skill is not None and skill.id not in found and (one := matched(skill, hit.score, given)) is not None:
+            found[skill.id] = one
+    return tuple(ranked(found.values())[:limit])
+
+
+def learn_skills(view: View) -> Sequence[Skill]:
+    """Learn from the episodes recorded here what is not known yet. It also happens whenever an episode ends well."""
+    return view.made_once(
+        ("learn_skills",),
+        lambda _: tuple(view.vault.chronicle.learn(view.reader)),
+        lambda learned: " ".join(skill.id for skill in learned),
+        lambda ids: tuple(view.vault.store.skills.select(view.reader, ids=ids.split())),
+    )
+
+
+def practise(
+    view: View, skill_id: str, outcome: EpisodeOutcome | str, result: str = "", *, seconds: float | None = None
+) -> Skill:
+    """Say how a skill did when it was used: its rate of success moves, and a failure is remembered as one of its ways to
+    fail. `mem.episode(skill=id)` does it by itself."""
+    ending = _ending(outcome)
+
+    def make(once: Once | None) -> Skill:
+        skill = _skill(view, skill_id)
+        return view.vault.chronicle.practise(view.reader, skill, ending, result, seconds, once=once)
+
+    return view.made_once(("practise", skill_id, ending, result, seconds), make, lambda skill: skill.id, partial(_skill, view))
+
+
+def _skill(view: View, skill_id: str) -> Skill:
+    found = view.vault.store.skills.select(view.reader, ids=[skill_id])
+    if not found:
+        raise NotFound("there is no skill of that id that this identity may see.", way_out="See `engram skills`.")
+    return found[0]
+
+
+def warnings(view: View, about: str | None = None, *, limit: int = 10) -> Sequence[Memory]:
+    """What was tried and failed, and what must not be done: about this, the nearest first; or all, the newest first.
+
+    A failed episode leaves a warning by itself; `remember(…, category="warning")` makes one; what forbids something, or tells
+    that it was tried in vain, counts wherever it was said.
+    """
+    if about is None:
+        found = view.vault.store.memories.page(view.reader, limit=limit, where=Filter(categories=(WARNING,)))
+        return tuple(without_flagged(found, view.vault.live.now))
+    hits = [*_hits(view, about, Filter(categories=(WARNING,)), limit), *_hits(view, about, Filter(), 5 * limit)]
+    near = [hit for hit in hits if hit.trust.relevance >= _TO_THE_POINT or stems(about) & stems(hit.memory.text)]
+    best = {hit.memory.id: hit for hit in sorted(near, key=lambda hit: hit.score) if is_warning(hit.memory)}
+    return tuple(hit.memory for hit in sorted(best.values(), key=lambda hit: -hit.score)[:limit])
+
+
+def _hits(view: View, text: str, where: Filter, limit: int) -> Sequence[Hit]:
+    asked = recall.as_query(view, text, limit, None, None, None, None, where)
+    return view.vault.searcher.recall(view.reader, asked).hits

@@ -8,221 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from engram.capture.imports import Arrival
-from engram.capture.reports import from_words, to_words
 from engram.capture.turns import hear
-from engram.deadline import without_deadline
 from engram.errors import AccessDenied, InvalidContent, InvalidQuery
 from engram.files import archive, imports, records
 from engram.files.export import FORMS, Page, check_target, target
 from engram.files.export import write as write_plain
 from engram.files.imports import Imported
-from engram.store.ports import Once
 from engram.types import Edge, Memory, Report, Role, Status, Turn
 from engram.values.frozen import replace
 from engram.verbs.view import View
 
 _PAGE = 200
+
 _LEAST_PASSPHRASE = 8
 
+
 Progress = Callable[[int], None]
+
 _Arrived = tuple[Memory, tuple[int, ...]]  # with the numbers of its turns in the file
-
-
-class Carrying(View):
-    """Mixed into `Engram`."""
-
-    def export(
-        self,
-        path: str | Path,
-        *,
-        passphrase: str | None = None,
-        form: str = "archive",
-        confirm: bool = False,
-        overwrite: bool = False,
-    ) -> Report:
-        """Write all that this reader sees into one file: an archive under a passphrase, or, confirmed, something to be read.
-
-        form: archive, json, markdown or text. What is not an archive is plaintext on the disk, and needs `confirm=True`.
-        overwrite: a file that is there may go.
-        """
-        place = Path(path).expanduser()
-        if form not in FORMS:
-            raise InvalidQuery(f"there is no export as {form!r}.", way_out=f"Take one of: {', '.join(FORMS)}.")
-        if form != "archive" and not confirm:
-            raise AccessDenied(
-                f"{form} is plaintext: whoever reads the file reads the memories.",
-                way_out="Confirm it (`confirm=True`, `--plaintext`), or export an archive.",
-            )
-        check_target(place, overwrite=overwrite)
-        secret = _passphrase(passphrase) if form == "archive" else ""
-        settings, env = self._vault.live.now, self._vault.env
-        with target(place, overwrite=overwrite) as file:
-            if form == "archive":
-                lines, about = records.lines(self._pages()), {"made_at": env.now().isoformat()}
-                count = archive.write(file, lines, secret, log_n=settings.scrypt_log_n, random=env.random, about=about)
-            else:
-                count = write_plain(file, form, self._pages())
-            size = file.tell()
-        return Report(operation="export", counts={"records": count, "bytes": size})
-
-    def purge(
-        self,
-        *,
-        user: str | None = None,
-        agent: str | None = None,
-        channel: str | None = None,
-        squad: str | None = None,
-        project: str | None = None,
-        dry_run: bool = False,
-    ) -> Report:
-        """Remove everything of one user, agent, channel, squad or project from every table, for good.
-
-        For the owner of the vault. The report counts what went, table by table; with `dry_run` nothing goes.
-        """
-        places = {"user": user, "agent": agent, "channel": channel, "squad": squad, "project": project}
-        given = [(dimension, name) for dimension, name in places.items() if name is not None]
-        if len(given) != 1:
-            raise InvalidQuery("a purge names one place.", way_out='Say whose: `purge(user="ann")`.')
-        dimension, name = given[0]
-        if dry_run:
-            return self._vault.store.erasure.purge(self._reader, dimension, name, dry_run=True)
-
-        def make(once: Once | None) -> Report:
-            if once is not None:
-                once.answer = lambda gone: to_words(Report(operation="purge", counts=gone[0]))
-            report = self._vault.store.erasure.purge(self._reader, dimension, name, once=once)
-            with without_deadline():  # it is done
-                self._vault.working_sets.forget(self._reader)
-            return report
-
-        return self._made_once(("purge", dimension, name), make, to_words, from_words)
-
-    def _pages(self) -> Iterator[Page]:
-        after = 0
-        while True:
-            found, said, links = self._vault.store.memories.export(self._reader, after=after, limit=_PAGE)
-            if not found:
-                return
-            sources_of: dict[int, list[int]] = {}
-            for memory, number, _ in said:
-                sources_of.setdefault(memory, []).append(number)
-            turns = {number: turn for _, number, turn in said}
-            yield [(one, sources_of.get(one.key, [])) for one in found], list(turns.items()), links
-            after = found[-1].key
-
-    def import_(
-        self,
-        path: str | Path,
-        *,
-        form: str | None = None,
-        passphrase: str | None = None,
-        trusted: bool = False,
-        dry_run: bool = False,
-        progress: Progress | None = None,
-    ) -> Imported:
-        """Take in a file, a folder or a zip; what is known is passed over, so it can be run again.
-
-        form: text, jsonl, markdown, chatgpt, claude, mem0, mcp-memory, sqlite, json (our own) or archive; else by its name and
-        shape. Everything goes through quarantine: cleaned, believed no more than `import_confidence`, with vectors made here.
-        trusted: an archive of one's own keeps its confidences, dates and, for the owner, scopes. dry_run: keep nothing.
-        """
-        source = Path(path).expanduser()
-        form = imports.checked(source, form)
-        done = Imported(str(source), form, dry_run)
-        if trusted and (form != "archive" or self._reader.role is not Role.OWNER):
-            raise AccessDenied(
-                "only an archive is trusted, and only by the owner of the vault.",
-                way_out='Open it with `engram.open(role="owner")`, or import it without `trusted`.',
-            )
-        if form == "archive":
-            self._take_archive(source, passphrase, trusted, done, progress)
-            return done
-        if form == "json":
-            self._take_records(imports.own_records(source, self._vault.live.now, done.refuse), False, done, progress)
-            return done
-        found = imports.read(source, form, self._vault.live.now, done.refuse)
-        first = next(found, None)
-        if isinstance(first, Turn):
-            self._take_turns((one for one in chain((first,), found) if isinstance(one, Turn)), done, progress)
-        elif first is not None:
-            rest = (one for one in chain((first,), found) if isinstance(one, Memory))
-            while some := list(islice(rest, _PAGE)):
-                self._admit([Arrival(one) for one in some], [], done, progress)
-        return done
-
-    # ── talk ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def _take_turns(self, turns: Iterator[Turn], done: Imported, progress: Progress | None) -> None:
-        if done.dry_run:
-            while some := list(islice(turns, _PAGE)):
-                self._try(some, done)
-                _tell(progress, len(some))
-            return
-        report = self._vault.observer.ingest(self._reader, turns, self._vault.session, progress, imported=True)
-        done.add(report.counts, report.ids, report.notes)
-
-    def _try(self, turns: list[Turn], done: Imported) -> None:
-        known = self._vault.store.turns.known_refs(self._reader, [turn.ref for turn in turns if turn.ref])
-        now = self._vault.env.now()
-        fresh = [Turn(t.text, t.speaker, t.at or now, t.session, t.ref) for t in turns if not t.ref or t.ref not in known]
-        heard = hear(fresh, {}, self._vault.live.now)
-        said = {"turns": len(fresh), "kept": len(heard.candidates), "dropped": len(heard.verdicts)}
-        done.add({**said, "known": len(turns) - len(fresh)})
-
-    # ── statements ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def _admit(
-        self, arrivals: list[Arrival], said: list[Turn], done: Imported, progress: Progress | None, trusted: bool = False
-    ) -> dict[int, str]:
-        """The ids that they have here, by number."""
-        _tell(progress, len(arrivals))
-        if done.dry_run:
-            done.add({"memories": len(arrivals)})
-            return {}
-        admitted = self._vault.observer.admit(self._reader, arrivals, said, trusted=trusted)
-        for number, why in admitted.refused.items():
-            done.refuse(done.file, done.counts.get("memories", 0) + number + 1, why)
-        kept = {number: memory.id for number, memory in admitted.kept.items()}
-        counts = {"memories": len(arrivals), "kept": len(kept), "known": len(admitted.known)}
-        done.add(counts, tuple(kept.values()), admitted.notes)
-        return kept | admitted.known
-
-    def _take_archive(
-        self, source: Path, passphrase: str | None, trusted: bool, done: Imported, progress: Progress | None
-    ) -> None:
-        if not passphrase:
-            raise InvalidQuery("an archive opens with its passphrase.", way_out="Give the one it was made with.")
-        with imports.opened(source) as file:
-            self._take_records(archive.read(file, passphrase), trusted, done, progress)
-
-    def _take_records(self, lines: Iterator[dict[str, Any]], trusted: bool, done: Imported, progress: Progress | None) -> None:
-        here: dict[str, str] = {}  # ids in the file, and what they are here
-        links: list[Edge] = []
-        for page, turns in _archived(lines, links, trusted, done):
-            here |= self._store_page(page, turns, done, progress, trusted)
-        both = [
-            replace(link, source=here[link.source], target=here[link.target])
-            for link in links
-            if link.source in here and link.target in here
-        ]
-        for start in range(0, len(both), _PAGE):
-            done.add({"links": self._vault.store.edges.put(self._reader, both[start : start + _PAGE])})
-
-    def _store_page(
-        self,
-        page: list[_Arrived],
-        turns: dict[int, Turn],
-        done: Imported,
-        progress: Progress | None,
-        trusted: bool,
-    ) -> dict[str, str]:
-        numbers = {number: place for place, number in enumerate(turns)}
-        arrivals = [
-            Arrival(memory, tuple(numbers[n] for n in said if n in numbers), memory.scope if trusted else None)
-            for memory, said in page
-        ]
-        ids = self._admit(arrivals, list(turns.values()), done, progress, trusted)
-        return {page[number][0].id: memory_id for number, memory_id in ids.items()}
 
 
 def _passphrase(given: str | None) -> str:
@@ -277,3 +80,169 @@ def _is_full(page: list[_Arrived], arrived: _Arrived, trusted: bool) -> bool:
 def _tell(progress: Progress | None, count: int) -> None:
     if progress is not None:
         progress(count)
+
+
+def export(
+    view: View,
+    path: str | Path,
+    *,
+    passphrase: str | None = None,
+    form: str = "archive",
+    confirm: bool = False,
+    overwrite: bool = False,
+) -> Report:
+    """Write all that this reader sees into one file: an archive under a passphrase, or, confirmed, something to be read.
+
+    form: archive, json, markdown or text. What is not an archive is plaintext on the disk, and needs `confirm=True`.
+    overwrite: a file that is there may go.
+    """
+    place = Path(path).expanduser()
+    if form not in FORMS:
+        raise InvalidQuery(f"there is no export as {form!r}.", way_out=f"Take one of: {', '.join(FORMS)}.")
+    if form != "archive" and not confirm:
+        raise AccessDenied(
+            f"{form} is plaintext: whoever reads the file reads the memories.",
+            way_out="Confirm it (`confirm=True`, `--plaintext`), or export an archive.",
+        )
+    check_target(place, overwrite=overwrite)
+    secret = _passphrase(passphrase) if form == "archive" else ""
+    settings, env = view.vault.live.now, view.vault.env
+    with target(place, overwrite=overwrite) as file:
+        if form == "archive":
+            lines, about = records.lines(_pages(view)), {"made_at": env.now().isoformat()}
+            count = archive.write(file, lines, secret, log_n=settings.scrypt_log_n, random=env.random, about=about)
+        else:
+            count = write_plain(file, form, _pages(view))
+        size = file.tell()
+    return Report(operation="export", counts={"records": count, "bytes": size})
+
+
+def _pages(view: View) -> Iterator[Page]:
+    after = 0
+    while True:
+        found, said, links = view.vault.store.memories.export(view.reader, after=after, limit=_PAGE)
+        if not found:
+            return
+        sources_of: dict[int, list[int]] = {}
+        for memory, number, _ in said:
+            sources_of.setdefault(memory, []).append(number)
+        turns = {number: turn for _, number, turn in said}
+        yield [(one, sources_of.get(one.key, [])) for one in found], list(turns.items()), links
+        after = found[-1].key
+
+
+def import_(
+    view: View,
+    path: str | Path,
+    *,
+    form: str | None = None,
+    passphrase: str | None = None,
+    trusted: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Imported:
+    """Take in a file, a folder or a zip; what is known is passed over, so it can be run again.
+
+    form: text, jsonl, markdown, chatgpt, claude, mem0, mcp-memory, sqlite, json (our own) or archive; else by its name and
+    shape. Everything goes through quarantine: cleaned, believed no more than `import_confidence`, with vectors made here.
+    trusted: an archive of one's own keeps its confidences, dates and, for the owner, scopes. dry_run: keep nothing.
+    """
+    source = Path(path).expanduser()
+    form = imports.checked(source, form)
+    done = Imported(str(source), form, dry_run)
+    if trusted and (form != "archive" or view.reader.role is not Role.OWNER):
+        raise AccessDenied(
+            "only an archive is trusted, and only by the owner of the vault.",
+            way_out='Open it with `engram.open(role="owner")`, or import it without `trusted`.',
+        )
+    if form == "archive":
+        _take_archive(view, source, passphrase, trusted, done, progress)
+        return done
+    if form == "json":
+        _take_records(view, imports.own_records(source, view.vault.live.now, done.refuse), False, done, progress)
+        return done
+    found = imports.read(source, form, view.vault.live.now, done.refuse)
+    first = next(found, None)
+    if isinstance(first, Turn):
+        _take_turns(view, (one for one in chain((first,), found) if isinstance(one, Turn)), done, progress)
+    elif first is not None:
+        rest = (one for one in chain((first,), found) if isinstance(one, Memory))
+        while some := list(islice(rest, _PAGE)):
+            _admit(view, [Arrival(one) for one in some], [], done, progress)
+    return done
+
+
+def _take_turns(view: View, turns: Iterator[Turn], done: Imported, progress: Progress | None) -> None:
+    if done.dry_run:
+        while some := list(islice(turns, _PAGE)):
+            _try(view, some, done)
+            _tell(progress, len(some))
+        return
+    report = view.vault.observer.ingest(view.reader, turns, view.vault.session, progress, imported=True)
+    done.add(report.counts, report.ids, report.notes)
+
+
+def _try(view: View, turns: list[Turn], done: Imported) -> None:
+    known = view.vault.store.turns.known_refs(view.reader, [turn.ref for turn in turns if turn.ref])
+    now = view.vault.env.now()
+    fresh = [Turn(t.text, t.speaker, t.at or now, t.session, t.ref) for t in turns if not t.ref or t.ref not in known]
+    heard = hear(fresh, {}, view.vault.live.now)
+    said = {"turns": len(fresh), "kept": len(heard.candidates), "dropped": len(heard.verdicts)}
+    done.add({**said, "known": len(turns) - len(fresh)})
+
+
+def _admit(
+    view: View, arrivals: list[Arrival], said: list[Turn], done: Imported, progress: Progress | None, trusted: bool = False
+) -> dict[int, str]:
+    """The ids that they have here, by number."""
+    _tell(progress, len(arrivals))
+    if done.dry_run:
+        done.add({"memories": len(arrivals)})
+        return {}
+    admitted = view.vault.observer.admit(view.reader, arrivals, said, trusted=trusted)
+    for number, why in admitted.refused.items():
+        done.refuse(done.file, done.counts.get("memories", 0) + number + 1, why)
+    kept = {number: memory.id for number, memory in admitted.kept.items()}
+    counts = {"memories": len(arrivals), "kept": len(kept), "known": len(admitted.known)}
+    done.add(counts, tuple(kept.values()), admitted.notes)
+    return kept | admitted.known
+
+
+def _take_archive(
+    view: View, source: Path, passphrase: str | None, trusted: bool, done: Imported, progress: Progress | None
+) -> None:
+    if not passphrase:
+        raise InvalidQuery("an archive opens with its passphrase.", way_out="Give the one it was made with.")
+    with imports.opened(source) as file:
+        _take_records(view, archive.read(file, passphrase), trusted, done, progress)
+
+
+def _take_records(view: View, lines: Iterator[dict[str, Any]], trusted: bool, done: Imported, progress: Progress | None) -> None:
+    here: dict[str, str] = {}  # ids in the file, and what they are here
+    links: list[Edge] = []
+    for page, turns in _archived(lines, links, trusted, done):
+        here |= _store_page(view, page, turns, done, progress, trusted)
+    both = [
+        replace(link, source=here[link.source], target=here[link.target])
+        for link in links
+        if link.source in here and link.target in here
+    ]
+    for start in range(0, len(both), _PAGE):
+        done.add({"links": view.vault.store.edges.put(view.reader, both[start : start + _PAGE])})
+
+
+def _store_page(
+    view: View,
+    page: list[_Arrived],
+    turns: dict[int, Turn],
+    done: Imported,
+    progress: Progress | None,
+    trusted: bool,
+) -> dict[str, str]:
+    numbers = {number: place for place, number in enumerate(turns)}
+    arrivals = [
+        Arrival(memory, tuple(numbers[n] for n in said if n in numbers), memory.scope if trusted else None)
+        for memory, said in page
+    ]
+    ids = _admit(view, arrivals, list(turns.values()), done, progress, trusted)
+    return {page[number][0].id: memory_id for number, memory_id in ids.items()}

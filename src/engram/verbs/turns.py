@@ -6,27 +6,30 @@ was said is captured.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Self
 
+from engram.capture.chunks import in_parts
+from engram.capture.reports import from_words, to_words
 from engram.context.budget import PROFILES
 from engram.context.window import ContextWindow
 from engram.deadline import without_deadline
-from engram.errors import EngramError, InvalidQuery
+from engram.errors import EngramError, InvalidContent, InvalidQuery
+from engram.store.ports import Once
 from engram.types import Report, Turn
-from engram.verbs.context import Minding
-from engram.verbs.memories import Keeping
-from engram.verbs.recall import Asking
+from engram.values.frozen import replace
+from engram.verbs import context
+from engram.verbs.view import View
 
 
 class Run:
     """A run that has begun. `end` it with the answer; left without one, it is cancelled: nothing of it is captured."""
 
-    def __init__(self, mem: Running, message: Turn, window: ContextWindow, captures: bool) -> None:
+    def __init__(self, view: View, message: Turn, window: ContextWindow, captures: bool) -> None:
         self.window = window
-        self._mem = mem
+        self._view = view
         self._message = message
         self._captures = captures
         self._over = False
@@ -40,11 +43,11 @@ class Run:
         report = Report(operation="observe", counts={"turns": 0, "kept": 0, "merged": 0, "dropped": 0})
         if self._captures:
             try:
-                report = self._mem._captured(self._message, reply)
+                report = _captured(self._view, self._message, reply)
             except EngramError:
                 self._over = False  # nothing was kept: it can be ended again, or is cancelled
                 raise
-        self._mem._attended(self._message, reply)
+        _attended(self._view, self._message, reply)
         return report
 
     def cancel(self) -> None:
@@ -54,7 +57,7 @@ class Run:
         """
         if not self._over:
             self._over = True
-            self._mem._attended(self._message)
+            _attended(self._view, self._message)
 
     def __enter__(self) -> Self:
         return self
@@ -63,34 +66,81 @@ class Run:
         self.cancel()
 
 
-class Running(Asking, Keeping, Minding):
-    """Mixed into `Engram`."""
+def _numbered(turns: Iterable[Turn], mark: str) -> Iterator[Turn]:
+    """Turns without a ref get one, so that an ingest that was cut short and is made again hears each of them once."""
+    for number, turn in enumerate(turns):
+        bare = isinstance(turn, Turn) and not turn.ref  # type: ignore[redundant-expr]  # what is none is refused by name
+        yield replace(turn, ref=f"{mark}:{number}") if bare else turn
 
-    def begin(
-        self,
-        message: str,
-        *,
-        model: str,
-        budget: int | None = None,
-        history: Sequence[Turn] = (),
-        now: datetime | None = None,
-        profile: str = "chat",
-        mode: str | None = None,
-        session: str | None = None,
-    ) -> Run:
-        """What an agent should read for this message (`.window`), as a run to be ended with its answer."""
-        window = self.context(message, model=model, budget=budget, history=history, now=now, profile=profile, mode=mode)
-        captures = PROFILES[profile].captures and self._reader.writes
-        return Run(self, Turn(message, "user", at=now, session=session), window, captures)
 
-    def _attended(self, *turns: Turn) -> None:
-        """To mind, and the mind put away: if the process ends now, the next one goes on here."""
-        if self._reader.writes:
-            with without_deadline():
-                self._put_to_mind(*turns)
-                self._vault.prefetcher.start(self._reader)
+def observe(view: View, *turns: Turn, user: str | None = None, assistant: str | None = None) -> Report:
+    """Hear turns, or one exchange, and keep what matters of it. The report says what became of every piece.
 
-    def _put_to_mind(self, *turns: Turn) -> None:
-        mind = self.working
-        mind.hear(*(turn for turn in turns if turn.text.strip()), known=True)  # what is not captured is not to be
-        mind.suspend()
+    A turn's `ref` is what it is known by: one whose ref is known here was heard before and is passed over. What is said now
+    goes through the mind too (`working`); what was said long ago does not.
+    """
+    exchange = [Turn(text, who) for who, text in (("user", user), ("assistant", assistant)) if text is not None]
+    said = (*turns, *exchange)
+
+    def make(once: Once | None) -> Report:
+        report = _captured(view, *said, once=once)
+        with without_deadline():  # it is durable
+            view.vault.working_sets.queue_turns(view.reader, said)
+            view.vault.prefetcher.start(view.reader)
+        return report
+
+    return view.made_once(("observe", said), make, to_words, from_words)
+
+
+def _captured(view: View, *turns: Turn, once: Once | None = None) -> Report:
+    return view.vault.observer.observe(view.reader, turns, view.vault.session, once)
+
+
+def ingest(view: View, turns: Iterable[Turn] | str, *, progress: Callable[[int], None] | None = None) -> Report:
+    """Hear many turns, or a long text. What was heard before is passed over, so it can be run again.
+
+    Turns are known by their `ref`, the parts of a text by their words; turns without a ref are heard each time.
+    """
+    if not isinstance(turns, Iterable):
+        raise InvalidContent("what is ingested must be turns or a text.", way_out="Pass a str or `engram.Turn`s.")
+    vault = view.vault
+    said = in_parts(turns, vault.live.now.turn_bytes, vault.store.turns.digest) if isinstance(turns, str) else turns
+    known = turns if isinstance(turns, Sequence) else ()  # what is read as it comes cannot be compared
+
+    def make(once: Once | None) -> Report:
+        each = said if once is None else _numbered(said, f"once:{vault.store.turns.digest(once.key)}")
+        return vault.observer.ingest(view.reader, iter(each), vault.session, progress)
+
+    return view.made_once(("ingest", known), make, to_words, from_words)
+
+
+def begin(
+    view: View,
+    message: str,
+    *,
+    model: str,
+    budget: int | None = None,
+    history: Sequence[Turn] = (),
+    now: datetime | None = None,
+    profile: str = "chat",
+    mode: str | None = None,
+    session: str | None = None,
+) -> Run:
+    """What an agent should read for this message (`.window`), as a run to be ended with its answer."""
+    window = context.context(view, message, model=model, budget=budget, history=history, now=now, profile=profile, mode=mode)
+    captures = PROFILES[profile].captures and view.reader.writes
+    return Run(view, Turn(message, "user", at=now, session=session), window, captures)
+
+
+def _attended(view: View, *turns: Turn) -> None:
+    """To mind, and the mind put away: if the process ends now, the next one goes on here."""
+    if view.reader.writes:
+        with without_deadline():
+            _put_to_mind(view, *turns)
+            view.vault.prefetcher.start(view.reader)
+
+
+def _put_to_mind(view: View, *turns: Turn) -> None:
+    mind = context.working(view)
+    mind.hear(*(turn for turn in turns if turn.text.strip()), known=True)  # what is not captured is not to be
+    mind.suspend()

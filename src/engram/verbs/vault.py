@@ -2,172 +2,223 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+import math
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import TypeVar
 
-from engram.capture.embeddings import SPACE
-from engram.errors import NotFound
+from engram.capture.reports import from_words, to_words
+from engram.crypto.access_tokens import AccessToken, GrantedToken, new_secret
+from engram.deadline import wait_limit, without_deadline
+from engram.errors import DiskFull, InvalidQuery, NotFound, WriteFailed
+from engram.guard import limits
+from engram.log import Log
 from engram.recall.selection import without_flagged
-from engram.rules.edges import EdgeWeights, confidence_at, traverse
-from engram.rules.inference import Relation, infer
-from engram.rules.lifecycle import LifecycleState, lifecycle_state
-from engram.store.ports import Filter
+from engram.store.ports import Once
 from engram.types import (
     AuditEntry,
     Backup,
-    Edge,
+    ChangeEvents,
     EncoderState,
     Finding,
     Health,
-    Kind,
     LanguageModelState,
     Memory,
-    Page,
-    Status,
-    StatusChange,
-    Turn,
-    Version,
+    Policy,
+    Report,
+    Role,
+    Scope,
 )
-from engram.values.episodes import Box, ReachedMemory
-from engram.verbs.view import View, require_positive
+from engram.verbs.view import View
 
-_REACHED = 1000  # memories that one walk over links tells of
+T = TypeVar("T")
 
 
-class Looking(View):
-    """Mixed into `Engram`."""
+log = Log("engram")
 
-    def get(self, memory_id: str) -> Memory | None:
-        """The memory, or None if there is none of that id that this identity may see."""
-        found = self._vault.store.memories.get(self._reader, [memory_id])
-        return found[0] if found else None
+_FAR, _BROAD = 4, 64  # premises after the first, and subjects that are looked at, for what follows
 
-    def list(
-        self,
-        *,
-        limit: int = 50,
-        kind: Kind | None = None,
-        category: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        status: Status | None = Status.ACTIVE,
-        attributes: Mapping[str, str] | None = None,
-        cursor: str | None = None,
-        filters: Filter | None = None,
-    ) -> Page:
-        """Memories newest first; `status=None` for all of them. The page's cursor fetches the next page.
 
-        filters: stands for kind, category, since, until and status, and can say more.
-        """
-        where = filters or Filter(
-            kinds=(kind,) if kind else (),
-            categories=(category,) if category else (),
-            statuses=(status,) if status else (),
-            since=since,
-            until=until,
-            attributes=attributes or None,
-        )
-        return self._vault.store.memories.page(self._reader, limit=limit, cursor=cursor, where=where)
+_EVIDENCE, _STRONG = 5, 3
 
-    def lacks_vector(self, memory: Memory) -> bool:
-        """Is this memory found by its words alone as yet?"""
-        first = self._vault.store.vectors.missing(self._reader, SPACE, after=memory.key - 1, limit=1)
-        return bool(first) and first[0][0] == memory.key
 
-    def words(self, memory_id: str) -> Sequence[Turn]:
-        """The turns a memory came from, verbatim."""
-        return self._vault.store.turns.of(self._reader, memory_id)
+def encoder(view: View) -> EncoderState:
+    """Which encoder is in use, and whether it answers."""
+    return view.vault.encoder()
 
-    def edges(self, *ids: str) -> Sequence[Edge]:
-        return self._vault.store.edges.of(self._reader, ids)
 
-    def traverse(self, memory_id: str, *, depth: int = 2, kinds: Sequence[str] = ()) -> Sequence[ReachedMemory]:
-        """What the memory is linked to, up to `depth` links away, the strongest first; by links of these kinds, or of any.
+def language(view: View) -> LanguageModelState:
+    """Which language model reads what is said, whether it answers, and what it cost."""
+    return view.vault.language()
 
-        Where a link follows from those in between, it says so (`infer`): a part of a part is a part. 1,000 at most are told.
-        """
-        store, env, settings = self._vault.store, self._vault.env, self._vault.live.now
-        require_positive("depth", depth)
-        if not store.memories.get(self._reader, [memory_id]):
-            raise NotFound("there is no memory of that id that this identity may see.")
-        passed: dict[Edge, None] = {}
 
-        def edges_of(ids: Sequence[str]) -> Sequence[Edge]:
-            found = store.edges.of(self._reader, ids)
-            passed.update(dict.fromkeys(found))
-            return found
+def backup(view: View) -> Backup:
+    return view.made_once(
+        ("backup",),
+        lambda once: view.vault.store.health.backup(view.reader, once=once),
+        lambda made: made.path.name,
+        partial(_backup_called, view),
+    )
 
-        weights = self._vault.live.tuned(EdgeWeights)
-        ways = traverse([memory_id], edges_of, env.now(), weights, depth=min(depth, 6), kinds=kinds)
-        links = [Relation(e.source, e.kind, e.target, confidence_at(e, env.now(), weights), e.source) for e in passed]
-        follows = {one.target: one.kind.replace(" ", "_") for one in reversed(infer(links, memory_id))}
-        first = sorted(ways, key=lambda one: (-ways[one].strength, ways[one].distance, one))[:_REACHED]
-        found = {memory.id: memory for memory in without_flagged(store.memories.get(self._reader, first), settings)}
-        return tuple(
-            ReachedMemory(found[one], ways[one].distance, ways[one].strength, ways[one].by, follows.get(one, ""))
-            for one in first
-            if one in found
-        )
 
-    def standing(self, memory_id: str) -> LifecycleState:
-        """Where a memory stands now: layer, lifecycle, verification, how long it is kept, how warm it is and how far faded."""
-        found = self._vault.store.memories.get(self._reader, [memory_id])
-        if not found:
-            raise NotFound("there is no memory of that id that this identity may see.")
-        return lifecycle_state(found[0], self._vault.env.now(), self._vault.live.now)
+def _backup_called(view: View, name: str) -> Backup:
+    for one in backups(view):
+        if one.path.name == name:
+            return one
+    raise NotFound("this backup was made before, and has been removed since.", way_out="See `engram backups`.")
 
-    def boxes(self, *, trace: int | None = None, limit: int = 50) -> Sequence[Box]:
-        """Stretches of what was kept, each about one thing, the latest first; or those of one trace, which are about the same."""
-        self._vault.fill_boxes()
-        return tuple(self._vault.store.boxes.select(self._reader, trace=trace, limit=limit))
 
-    def box(self, key: int) -> Sequence[Memory]:
-        """The memories in a box, in the order they were kept."""
-        return tuple(without_flagged(self._vault.store.boxes.get(self._reader, key), self._vault.live.now))
+def backups(view: View) -> Sequence[Backup]:
+    return view.vault.store.health.backups(view.reader)
 
-    def versions(self, memory_id: str) -> Sequence[Version]:
-        return self._vault.store.memories.versions(self._reader, memory_id)
 
-    def status_history(self, memory_id: str) -> Sequence[StatusChange]:
-        return self._vault.store.memories.status_history(self._reader, memory_id)
+def health(view: View) -> Health:
+    return view.vault.health(view.reader)
 
-    def encoder(self) -> EncoderState:
-        """Which encoder is in use, and whether it answers."""
-        return self._vault.encoder()
 
-    def language(self) -> LanguageModelState:
-        """Which language model reads what is said, whether it answers, and what it cost."""
-        return self._vault.language()
+def doctor(view: View) -> Sequence[Finding]:
+    """What is wrong with the vault, how bad it is and what to do, worst first. For its owner; it changes nothing: mending
+    needs the vault to itself (`engram doctor --repair`)."""
+    return view.vault.store.health.doctor(view.reader)
 
-    def backup(self) -> Backup:
-        return self._made_once(
-            ("backup",),
-            lambda once: self._vault.store.health.backup(self._reader, once=once),
-            lambda made: made.path.name,
-            self._backup_called,
-        )
 
-    def _backup_called(self, name: str) -> Backup:
-        for one in self.backups():
-            if one.path.name == name:
-                return one
-        raise NotFound("this backup was made before, and has been removed since.", way_out="See `engram backups`.")
+def check(view: View) -> Sequence[str]:
+    """Verify the whole file; what is wrong with it, or nothing."""
+    return view.vault.store.health.check(view.reader)
 
-    def backups(self) -> Sequence[Backup]:
-        return self._vault.store.health.backups(self._reader)
 
-    def health(self) -> Health:
-        return self._vault.health(self._reader)
+def audit(view: View, *, limit: int = 50) -> Sequence[AuditEntry]:
+    """Who did what, newest first; never what was said."""
+    return view.vault.store.audit.select(view.reader, limit=limit)
 
-    def doctor(self) -> Sequence[Finding]:
-        """What is wrong with the vault, how bad it is and what to do, worst first. For its owner; it changes nothing: mending
-        needs the vault to itself (`engram doctor --repair`)."""
-        return self._vault.store.health.doctor(self._reader)
 
-    def check(self) -> Sequence[str]:
-        """Verify the whole file; what is wrong with it, or nothing."""
-        return self._vault.store.health.check(self._reader)
+def purge(
+    view: View,
+    *,
+    user: str | None = None,
+    agent: str | None = None,
+    channel: str | None = None,
+    squad: str | None = None,
+    project: str | None = None,
+    dry_run: bool = False,
+) -> Report:
+    """Remove everything of one user, agent, channel, squad or project from every table, for good.
 
-    def audit(self, *, limit: int = 50) -> Sequence[AuditEntry]:
-        """Who did what, newest first; never what was said."""
-        return self._vault.store.audit.select(self._reader, limit=limit)
+    For the owner of the vault. The report counts what went, table by table; with `dry_run` nothing goes.
+    """
+    places = {"user": user, "agent": agent, "channel": channel, "squad": squad, "project": project}
+    given = [(dimension, name) for dimension, name in places.items() if name is not None]
+    if len(given) != 1:
+        raise InvalidQuery("a purge names one place.", way_out='Say whose: `purge(user="ann")`.')
+    dimension, name = given[0]
+    if dry_run:
+        return view.vault.store.erasure.purge(view.reader, dimension, name, dry_run=True)
+
+    def make(once: Once | None) -> Report:
+        if once is not None:
+            once.answer = lambda gone: to_words(Report(operation="purge", counts=gone[0]))
+        report = view.vault.store.erasure.purge(view.reader, dimension, name, once=once)
+        with without_deadline():  # it is done
+            view.vault.working_sets.forget(view.reader)
+        return report
+
+    return view.made_once(("purge", dimension, name), make, to_words, from_words)
+
+
+def grant(
+    view: View,
+    name: str,
+    *,
+    scope: Scope | None = None,
+    policy: Policy = Policy.AGENT_GLOBAL,
+    role: Role = Role.GUEST,
+    writes: bool = False,
+    days: float | None = None,
+) -> GrantedToken:
+    """Make a token for a caller from the network; its secret is told now and never again.
+
+    It stands where this reader does, or in `scope`, and only reads unless `writes`. A guest that writes does so under its
+    channel's tag: the token's name, if the scope has none.
+    """
+    now = view.vault.env.now()
+    place = view.reader.scope if scope is None else scope
+    if role is Role.GUEST and writes and not place.channel:
+        place = Scope(place.project, place.squad, place.agent, name, place.user)
+    token = AccessToken(
+        id=view.vault.env.new_id(),
+        name=name,
+        scope=place,
+        policy=policy,
+        role=role,
+        writes=writes,
+        created_at=now,
+        expires_at=None if days is None else now + timedelta(days=days),
+    )
+    secret = new_secret(view.vault.env.random)
+    return GrantedToken(view.vault.store.access_tokens.grant(view.reader, token, secret), secret)
+
+
+def tokens(view: View) -> Sequence[AccessToken]:
+    return view.vault.store.access_tokens.select(view.reader)
+
+
+def revoke(view: View, token_id: str) -> AccessToken:
+    return view.vault.store.access_tokens.revoke(view.reader, token_id)
+
+
+def holder(view: View, secret: str) -> AccessToken | None:
+    """Whose secret this is, for a face that establishes identities; None if nobody's."""
+    return view.vault.store.access_tokens.holder(secret)
+
+
+def events(view: View, *, after: int | None = None, limit: int = 100) -> ChangeEvents:
+    """What changed among what this reader may see, after a point (none: from now on): ids, never words.
+
+    If it says `missed`, the log does not reach back to that point: read anew what you hold.
+    """
+    store = view.vault.store
+    return (
+        ChangeEvents((), store.changes.latest(view.reader)) if after is None else store.changes.events(view.reader, after, limit)
+    )
+
+
+def ration(view: View, session: str | None = None) -> None:
+    """Count a question that a caller from outside asks, over all processes; `RateLimited` if it is one too many.
+
+    By the minute; in a session too, where it is asked in one. An agent is the user's own: its rate stops one
+    that runs away. A guest may be anybody, and probe. A vault that cannot be written now answers uncounted.
+    """
+    vault, settings = view.vault, view.vault.live.now
+    which = "guest_ask_per_minute" if view.reader.role is Role.GUEST else "ask_per_minute"
+    rates = limits.RateLimits(getattr(settings, which), settings.ask_per_session if session else 0, which)
+    if rates.per_minute or rates.per_session:
+        with suppress(DiskFull, WriteFailed):
+            vault.store.quotas.count_question(view.reader, session or "", vault.env.now(), rates)
+
+
+def release(view: View, since: float | None = None, timeout: float | None = None) -> float:
+    """Hold back what was asked for at the moment `since` until the next point of the grid (`answer_grid_ms`); the moment now.
+
+    A deadline is kept: nothing is held back beyond `timeout` seconds after `since`, or beyond one that is in force.
+    """
+    env = view.vault.env
+    if since is not None:
+        elapsed = env.monotonic() - since
+        most = math.inf if timeout is None or not timeout > 0 else timeout - elapsed
+        pause = wait_limit(limits.grid_delay(elapsed, view.vault.live.now.answer_grid_ms / 1000, most))
+        if pause:
+            env.sleep(pause)
+    return env.monotonic()
+
+
+def coarse(view: View, answer: T) -> T:
+    """An answer as callers from outside get it: its scores in steps, with noise if that is set, without timings."""
+    env = view.vault.env
+    return limits.coarsen(answer, view.vault.live.now.score_noise, lambda: int.from_bytes(env.random(6)) / (1 << 48))
+
+
+def sound(view: View, memories: Iterable[Memory]) -> list[Memory]:
+    """Those of them that may stand in a prompt: what reads as an attack is left out."""
+    return without_flagged(memories, view.vault.live.now)

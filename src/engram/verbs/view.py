@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from engram.deadline import Deadline, deadline
 from engram.errors import InvalidQuery, NotFound
 from engram.store.ports import Once
 from engram.store.receipts import made_once
@@ -26,26 +24,19 @@ class View:
     """One open vault as one reader sees it; `key` makes its writes be made once (`keyed`)."""
 
     def __init__(self, vault: OpenVault, reader: Reader, key: str | None = None) -> None:
-        self._vault = vault
-        self._reader = reader
-        self._key = key
+        self.vault = vault
+        self.reader = reader
+        self.key = key
 
-    def deadline(self, seconds: float | None) -> AbstractContextManager[Deadline]:
-        """What is done in this `with` must be done in so many seconds, else it is E2001 or E1005 and nothing was changed.
-
-        It gives a `Deadline` that another thread may `cancel`; with None it can only be cancelled.
-        """
-        return deadline(seconds, self._vault.env.monotonic)
-
-    def _again(self, memory_id: str) -> Memory:
+    def again(self, memory_id: str) -> Memory:
         """The memory that a write came to, as it is by now."""
-        found = self._vault.store.memories.get(self._reader, [memory_id])
+        found = self.vault.store.memories.get(self.reader, [memory_id])
         if not found:
             raise NotFound("this write was made before, and the memory it came to has been erased since.")
         return found[0]
 
-    def _made_once(
+    def made_once(
         self, about: object, make: Callable[[Once | None], T], tell: Callable[[T], str], again: Callable[[str], T]
     ) -> T:
         """Make a write; with a key, only if it was not made before: then what was answered is answered again."""
-        return made_once(self._vault.store.receipts, self._reader, self._key, about, make, tell, again)
+        return made_once(self.vault.store.receipts, self.reader, self.key, about, make, tell, again)
