@@ -15,7 +15,7 @@ from engram.dream.job import Job, JobContext, JobPage
 from engram.dream.runner import preview, run
 from engram.engine import Engram
 from engram.errors import AccessDenied, Conflict, InvalidQuery, NotFound, SearchTimeout
-from engram.store.sqlite.store import SqliteStore
+from engram.store.sqlite.dreams import Dreams
 from engram.types import Edge, Fact, Memory, Reader, Role, Scope, Source, Status
 from engram.values.dreams import AddLink, Archive, Cursor, Derive, Merge, PassStatus, Proposal, Reweigh, SetLayer
 
@@ -173,10 +173,10 @@ def test_a_failed_pass_is_released_and_resumed(mem: Engram, monkeypatch: pytest.
     with pytest.raises(InvalidQuery):
         run(context_of(mem), [replace(MERGE, page=page)], None, verb="dream")
     left = mem.dreams()[0]
-    begin = SqliteStore.begin_pass
+    begin = Dreams.begin
     with cancellable() as until, monkeypatch.context() as patched:
         patched.setattr(
-            SqliteStore, "begin_pass", lambda *given: (begin(*given), until.cancel())[0]
+            Dreams, "begin", lambda *given: (begin(*given), until.cancel())[0]
         )  # cancelled right after the pass began
         with pytest.raises(SearchTimeout):
             run(context_of(mem), [MERGE], None, verb="dream")

@@ -77,7 +77,7 @@ def test_a_pass_stops_between_pages_when_the_vault_is_used(mem: Engram) -> None:
     held = rss_bytes()
     mem.list()
     assert mem._vault._pauses(held)
-    mem._vault.store.used_at -= 60.0
+    mem._vault.store.gate.used_at -= 60.0
     assert not mem._vault._pauses(held)
     mem.settings.set(ram_warning_mib=50, ram_critical_mib=100)
     assert not mem._vault._pauses(held), "a program that is large anyway rests too"
@@ -94,7 +94,7 @@ def test_an_unfinished_dream_is_resumed_as_a_dream(mem: Engram) -> None:
     assert verb_due(replace(context, settings=replace(context.settings, dream=True)), LONG_AGO) == "dream"
     assert verb_due(context, LONG_AGO) == "", "it is switched off"
     mem.settings.set(dream=True, dream_idle_s=0.0)
-    mem._vault.store.used_at -= 60.0
+    mem._vault.store.gate.used_at -= 60.0
     mem._vault._dream()
     assert (owner.dreams()[0].ending, owner.dreams()[0].verb) == (PassStatus.DONE, "dream")
     assert mem._vault.store.dreams.cursor(OWNER, "gaps").change >= 0, "with the jobs that only a dream has"
@@ -104,13 +104,13 @@ def test_reads_of_a_pass_are_neither_counted_nor_audited(filled: Engram, clock: 
     keep(filled, *PAIR)
     filled.backfill()
     store = filled._vault.store
-    store.used_at = used = store.used_at - 60.0
+    store.gate.used_at = used = store.gate.used_at - 60.0
     clock.set(clock.now() + timedelta(minutes=1))
 
     report = run(context_of(filled), JOBS, filled._vault.searcher, verb="dream")
 
     assert report.before is not None, "it asked itself questions"
-    assert store.used_at == used
+    assert store.gate.used_at == used
     noted = {entry.operation.partition(":")[0] for entry in filled.as_reader(OWNER).audit(limit=1000) if entry.at == clock.now()}
     assert noted == {"dream"}
 
