@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from patience import wait_until
-from recall.minds import KEY
+from recall.vaults import KEY
 
 import engram
 from engram import aio

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hand_clock import HandClock
 from models.servers import serving
-from recall.minds import KEY, store_of, words_apart
+from recall.vaults import KEY, hashing_encoder, store_of
 
 from engram import deadline as rules
 from engram.capture.limits import CaptureLimits
@@ -32,7 +32,7 @@ class Slow:
 
     def __init__(self) -> None:
         self.meanwhile: Callable[[], object] = lambda: None
-        self._plain = words_apart()
+        self._plain = hashing_encoder()
         self.model = CallableEmbedder(self._embed, name="slow", dimensions=1024)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:

@@ -14,7 +14,7 @@ import pytest
 from hand_clock import HandClock
 from models.servers import serving
 from models.test_language_models import speaking, statements
-from recall.minds import KEY, store_of, words_apart
+from recall.vaults import KEY, hashing_encoder, store_of
 
 import engram
 from engram.adapters.mem0 import AsyncMemory, Memory, settings_of
@@ -34,7 +34,7 @@ CHAT = [
 
 @pytest.fixture
 def m(tmp_path: Path, env: Env) -> Iterator[Memory]:
-    with Memory(path=tmp_path / "vault", key=KEY, settings=GIVEN, embedder=words_apart(), env=env) as opened:
+    with Memory(path=tmp_path / "vault", key=KEY, settings=GIVEN, embedder=hashing_encoder(), env=env) as opened:
         yield opened
 
 

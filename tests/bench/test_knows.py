@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from recall.minds import words_apart
+from recall.vaults import hashing_encoder
 
 from engram.bench import knows
 from engram.bench.knows import OWN, STRANGE, UNANSWERABLE
@@ -28,7 +28,7 @@ def file_of(path: Path) -> Path:
 
 
 def test_own_questions_are_confident_and_those_of_another_store_unknown(tmp_path: Path) -> None:
-    found = knows.run([file_of(tmp_path / "talks.jsonl")], embedder=words_apart())
+    found = knows.run([file_of(tmp_path / "talks.jsonl")], embedder=hashing_encoder())
     (file,) = found["files"]
     assert file["asked"] == 12  # of either store its two questions and the other's one, in two forms
     levels = file["forms"]["question"]["levels"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hand_clock import HandClock
-from recall.minds import KEY, open_mind, store_of, texts, words_apart
+from recall.vaults import KEY, hashing_encoder, open_engram, store_of, texts
 
 import engram
 from engram.capture.corrections import says_again
@@ -24,7 +24,7 @@ ASKED = "Where does my sister live?"
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         yield mem
 
 
@@ -81,7 +81,7 @@ def test_the_new_fact_has_its_vector_at_once(mem: Engram) -> None:
 
 def test_as_of_before_the_correction_the_old_one_answers(tmp_path: Path, clock: HandClock) -> None:
     settings = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
-    with engram.open(tmp_path / "v", key=KEY, agent="rex", embedder=words_apart(), settings=settings, clock=clock.now) as mem:
+    with engram.open(tmp_path / "v", key=KEY, agent="rex", embedder=hashing_encoder(), settings=settings, clock=clock.now) as mem:
         old = mem.remember(OLD)
         before = clock.now() + timedelta(seconds=1)
         clock.advance(10)
@@ -172,7 +172,7 @@ def test_whose_word_it_is_matters_where_it_is_about_them(mem: Engram, old: str, 
 
 
 def test_nor_without_an_encoder(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault", words_only=True) as mem:
+    with open_engram(tmp_path / "vault", words_only=True) as mem:
         new = mem.feedback(mem.remember(OLD).id, correction=NEW)
         assert mem.remember(OLD).id == new.id
         mem.observe(Turn(OLD))
@@ -193,7 +193,7 @@ def test_nor_without_an_encoder(tmp_path: Path) -> None:
 def test_nor_the_same_fact_in_other_words_even_without_an_encoder(
     tmp_path: Path, old: str, new: str, again: str, dropped: bool
 ) -> None:
-    with open_mind(tmp_path / "vault", words_only=True) as mem:
+    with open_engram(tmp_path / "vault", words_only=True) as mem:
         true = mem.feedback(mem.remember(old).id, correction=new)
         assert (mem.remember(again).id == true.id) == dropped
 
@@ -238,9 +238,9 @@ def test_what_was_superseded_otherwise_may_be_said_again(mem: Engram) -> None:
 
 
 def test_it_is_known_after_the_vault_was_closed(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         new = mem.feedback(mem.remember(OLD).id, correction=NEW)
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         assert fates(mem, OLD)[0][::2] == (Fate.DROPPED, new.id)
         assert said(mem) == [NEW]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from capture.test_observer import covered
-from recall.minds import open_mind
+from recall.vaults import open_engram
 
 from engram.engine import Engram
 from engram.text.fence import fence
@@ -18,7 +18,7 @@ FACT = "I adopted a grey cat named Miso in Oslo."
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         yield mem
 
 

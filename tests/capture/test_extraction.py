@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hand_clock import HandClock
-from recall.minds import KEY, settle, store_of, texts, words_apart
+from recall.vaults import KEY, hashing_encoder, settle, store_of, texts
 
 import engram
 from engram.capture.extraction import believed
@@ -43,7 +43,7 @@ class Model:
 def open_with(path: Path, extractor: Extractor | None, clock: HandClock | None = None, **limits: Any) -> Engram:
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
     mem = engram.open(
-        path, key=KEY, agent="rex", session="s", embedder=words_apart(), extractor=extractor, settings=given,
+        path, key=KEY, agent="rex", session="s", embedder=hashing_encoder(), extractor=extractor, settings=given,
         clock=None if clock is None else clock.now,
     )  # fmt: skip
     mem.settings.tune(CaptureLimits(**limits))

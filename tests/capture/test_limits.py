@@ -10,7 +10,7 @@ import pytest
 from capture.test_observer import covered
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recall.minds import last_change, open_mind
+from recall.vaults import last_change, open_engram
 
 from engram.capture.drafts import weighed
 from engram.capture.limits import CaptureLimits
@@ -22,13 +22,13 @@ from engram.types import Turn
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    with open_mind(tmp_path / "vault", words_only=True) as mem:
+    with open_engram(tmp_path / "vault", words_only=True) as mem:
         yield mem
 
 
 @pytest.fixture(scope="module")
 def heard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
-    with open_mind(tmp_path_factory.mktemp("limits") / "vault", words_only=True) as mem:
+    with open_engram(tmp_path_factory.mktemp("limits") / "vault", words_only=True) as mem:
         yield mem
 
 
@@ -107,7 +107,7 @@ def test_half_a_character_stops_an_ingest_before_it_begins(mem: Engram) -> None:
 
 
 def test_what_an_ingest_took_up_before_a_turn_that_is_none_is_kept(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "v", words_only=True, tuning=[CaptureLimits(ingest_batch=2)]) as mem:
+    with open_engram(tmp_path / "v", words_only=True, tuning=[CaptureLimits(ingest_batch=2)]) as mem:
         turns = [Turn(f"I visited town{n}.") for n in range(4)]
         with pytest.raises(InvalidContent):
             mem.ingest([*turns, Turn("x\ud800")])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recall.minds import OWNER, at, last_change, open_mind, texts, words_apart
+from recall.vaults import OWNER, at, hashing_encoder, last_change, open_engram, texts
 
 from engram.capture.limits import CaptureLimits
 from engram.engine import Engram
@@ -25,7 +25,7 @@ CAT = "I adopted a grey cat named Miso in Oslo."
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         yield mem
 
 
@@ -114,7 +114,7 @@ def test_every_piece_has_a_verdict(mem: Engram, said: str) -> None:
 )
 def test_every_piece_of_any_mixture_has_a_verdict(said: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     turns = [Turn(" ".join(said)), Turn(" ".join(reversed(said)))]
-    with open_mind(tmp_path_factory.mktemp("v") / "vault", words_only=True) as mem:
+    with open_engram(tmp_path_factory.mktemp("v") / "vault", words_only=True) as mem:
         report = mem.observe(*turns)
         covered(report, *turns)
         assert len({m.text for m in mem.list()}) == len(mem.list())
@@ -159,7 +159,7 @@ def test_what_is_said_to_be_kept_has_no_private_part_either(mem: Engram) -> None
 @pytest.mark.parametrize("words_only", [False, True])
 @pytest.mark.parametrize("again", [CAT, CAT.upper(), "I adopted a grey cat, named Miso — in Oslo!"])
 def test_a_duplicate_corroborates(tmp_path: Path, words_only: bool, again: str) -> None:
-    with open_mind(tmp_path / "v", words_only=words_only) as mem:
+    with open_engram(tmp_path / "v", words_only=words_only) as mem:
         first = mem.observe(Turn(CAT, ref="a", session="s"))
         before = mem.get(first.ids[0])
         second = mem.observe(Turn(again, ref="b", session="t"))
@@ -187,7 +187,7 @@ def test_a_duplicate_within_one_call_corroborates_too(mem: Engram) -> None:
 @pytest.mark.parametrize("words_only", [False, True])
 @pytest.mark.parametrize("said", ["I am allergic to peanuts", "Kafka is fast on our cluster.", "My flat is near Termini"])
 def test_what_was_remembered_and_is_said_there_corroborates(tmp_path: Path, words_only: bool, said: str) -> None:
-    with open_mind(tmp_path / "v", words_only=words_only) as mem:
+    with open_engram(tmp_path / "v", words_only=words_only) as mem:
         kept = mem.remember(said)
         report = mem.observe(Turn(f"{said}!", ref="a"))
         assert [v.memory for v in report.verdicts if v.fate is Fate.MERGED] == [kept.id]
@@ -197,7 +197,7 @@ def test_what_was_remembered_and_is_said_there_corroborates(tmp_path: Path, word
 @pytest.mark.parametrize("words_only", [False, True])
 @pytest.mark.parametrize("said", ["I am allergic to peanuts", "Kafka is fast on our cluster.", "My flat is near Termini"])
 def test_what_was_heard_and_is_to_be_remembered_corroborates(tmp_path: Path, words_only: bool, said: str) -> None:
-    with open_mind(tmp_path / "v", words_only=words_only) as mem:
+    with open_engram(tmp_path / "v", words_only=words_only) as mem:
         heard = mem.observe(Turn(f"{said}!", ref="a")).ids[0]
         kept = mem.remember(said, importance=0.9, attributes={"why": "asked for"})
         assert (kept.id, kept.corroborations, kept.importance, kept.attributes) == (heard, 1, 0.9, {"why": "asked for"})
@@ -208,7 +208,7 @@ def test_what_was_heard_and_is_to_be_remembered_corroborates(tmp_path: Path, wor
 
 
 def test_a_rephrasing_of_what_was_remembered_corroborates(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "v", tuning=[DuplicateWeights(duplicate_cosine=0.85)]) as mem:
+    with open_engram(tmp_path / "v", tuning=[DuplicateWeights(duplicate_cosine=0.85)]) as mem:
         kept = mem.remember("I adopted a grey cat named Miso in Oslo.")
         assert mem.remember("I really adopted a grey cat named Miso in Oslo").id == kept.id
         assert mem.remember("I adopted a grey cat named Momo in Oslo").id != kept.id
@@ -217,7 +217,7 @@ def test_a_rephrasing_of_what_was_remembered_corroborates(tmp_path: Path) -> Non
 
 
 def test_anothers_words_an_answer_and_another_day_are_not_what_was_remembered(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "v", words_only=True) as mem:
+    with open_engram(tmp_path / "v", words_only=True) as mem:
         mem.remember("I am allergic to peanuts")
         mem.remember("I want a blue boat")
         mem.remember("I went to the dentist yesterday")
@@ -238,7 +238,7 @@ def test_anothers_words_an_answer_and_another_day_are_not_what_was_remembered(tm
     ],
 )
 def test_now_and_the_spelling_make_no_other_statement(tmp_path: Path, one: str, other: str, same: bool) -> None:
-    with open_mind(tmp_path / "v", tuning=[DuplicateWeights(duplicate_cosine=0.3)]) as mem:
+    with open_engram(tmp_path / "v", tuning=[DuplicateWeights(duplicate_cosine=0.3)]) as mem:
         mem.observe(Turn(one))
         assert mem.observe(Turn(other)).counts["merged"] == same
 
@@ -247,7 +247,7 @@ def test_now_and_the_spelling_make_no_other_statement(tmp_path: Path, one: str, 
 def test_a_rephrasing_corroborates_wherever_batches_end(tmp_path: Path, batch: int) -> None:
     """Within one batch, in the next one while the first is being stored, and long after."""
     said = ["I adopted a grey cat named Miso in Oslo.", "My dog is Rex.", "I really adopted a grey cat named Miso in Oslo."]
-    with open_mind(tmp_path / "v", tuning=[CaptureLimits(ingest_batch=batch), DuplicateWeights(duplicate_cosine=0.85)]) as mem:
+    with open_engram(tmp_path / "v", tuning=[CaptureLimits(ingest_batch=batch), DuplicateWeights(duplicate_cosine=0.85)]) as mem:
         report = mem.ingest([Turn(text, ref=str(n)) for n, text in enumerate(said)])
         assert (report.counts["kept"], report.counts["merged"]) == (2, 1)
         cat = next(m for m in mem.list() if "Miso" in m.text)
@@ -255,7 +255,7 @@ def test_a_rephrasing_corroborates_wherever_batches_end(tmp_path: Path, batch: i
 
 
 def test_what_is_to_be_remembered_weighs_more_the_newer_it_is_unless_its_weight_is_said(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         for place in ("door", "fence", "shed", "gate", "bench", "barn"):
             mem.remember(f"I painted the {place} green in spring.")
         more = mem.remember("I painted the porch green in spring.")
@@ -268,7 +268,7 @@ def test_what_is_to_be_remembered_weighs_more_the_newer_it_is_unless_its_weight_
 
 
 def test_what_is_to_be_remembered_takes_the_place_of_what_was_only_heard(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         mem.observe(user="I live in Oslo.")
         mem.remember("I live in Bergen now.")
         assert texts(mem.recall("where do I live?"))[0] == "I live in Bergen now."
@@ -278,12 +278,12 @@ def test_what_is_to_be_remembered_takes_the_place_of_what_was_only_heard(tmp_pat
 @pytest.mark.parametrize("batch", [1, 3, 64])
 def test_surprise_does_not_depend_on_where_batches_end(tmp_path: Path, batch: int) -> None:
     said = [f"I visited town{n} with friend{n % 3} by train." for n in range(12)]
-    with open_mind(tmp_path / "v", tuning=[CaptureLimits(ingest_batch=batch)]) as mem:
+    with open_engram(tmp_path / "v", tuning=[CaptureLimits(ingest_batch=batch)]) as mem:
         mem.ingest([Turn(text) for text in said])
         found = {m.text: m.surprise for m in mem.list()}
     assert len(found) == 12
     assert [value != 0 for _, value in sorted(found.items())].count(True) >= 5
-    with open_mind(tmp_path / "w", tuning=[CaptureLimits(ingest_batch=1)]) as mem:
+    with open_engram(tmp_path / "w", tuning=[CaptureLimits(ingest_batch=1)]) as mem:
         mem.ingest([Turn(text) for text in said])
         assert {m.text: m.surprise for m in mem.list()} == pytest.approx(found, abs=0.01)
 
@@ -340,7 +340,7 @@ def test_what_was_forgotten_and_is_said_again_is_known_again(mem: Engram) -> Non
     ],
 )  # fmt: skip
 def test_signs_that_mean_something_make_another_statement(tmp_path: Path, one: str, other: str) -> None:
-    with open_mind(tmp_path / "v", words_only=True) as mem:
+    with open_engram(tmp_path / "v", words_only=True) as mem:
         mem.remember(one)
         mem.remember(other)
         assert len(mem.list()) == 2
@@ -360,7 +360,7 @@ def test_signs_that_mean_something_make_another_statement(tmp_path: Path, one: s
     ],
 )  # fmt: skip
 def test_the_order_and_the_small_words_make_another_statement(tmp_path: Path, one: str, other: str) -> None:
-    with open_mind(tmp_path / "v", tuning=[DuplicateWeights(duplicate_cosine=0.5, duplicate_overlap=0.5)]) as mem:
+    with open_engram(tmp_path / "v", tuning=[DuplicateWeights(duplicate_cosine=0.5, duplicate_overlap=0.5)]) as mem:
         mem.observe(Turn(one))
         assert mem.observe(Turn(other)).counts["merged"] == 0
 
@@ -390,7 +390,7 @@ def story(count: int) -> list[Turn]:
 @pytest.mark.parametrize("batch", [1, 7, 64])
 def test_batches_make_no_difference(tmp_path: Path, batch: int) -> None:
     done: list[int] = []
-    with open_mind(tmp_path / "v", words_only=True, tuning=[CaptureLimits(ingest_batch=batch)]) as mem:
+    with open_engram(tmp_path / "v", words_only=True, tuning=[CaptureLimits(ingest_batch=batch)]) as mem:
         report = mem.ingest(iter(story(30)), progress=done.append)
         assert report.counts == {"turns": 30, "kept": 30, "merged": 0, "dropped": 0, "known": 0}
         assert sum(done) == 30
@@ -404,11 +404,11 @@ def test_an_ingest_that_was_cut_short_goes_on_where_it_was(tmp_path: Path) -> No
         raise KeyboardInterrupt
 
     with (
-        open_mind(tmp_path / "v", words_only=True, tuning=[CaptureLimits(ingest_batch=5)]) as mem,
+        open_engram(tmp_path / "v", words_only=True, tuning=[CaptureLimits(ingest_batch=5)]) as mem,
         pytest.raises(KeyboardInterrupt),
     ):
         mem.ingest(cut_short())
-    with open_mind(tmp_path / "v", words_only=True, tuning=[CaptureLimits(ingest_batch=5)]) as mem:
+    with open_engram(tmp_path / "v", words_only=True, tuning=[CaptureLimits(ingest_batch=5)]) as mem:
         assert len(mem.list(limit=100)) == 15
         report = mem.ingest(story(30))
         assert (report.counts["known"], report.counts["kept"]) == (15, 15)
@@ -437,7 +437,7 @@ def test_what_another_hears_between_the_look_and_the_write_is_not_heard_twice(tm
     """Two processes ingest the same turns at once: the second finds them known when its turn to write comes."""
     said = [Turn(CAT, ref="a"), Turn("I have a dog.", ref="b"), Turn("My boat is called Ida.", ref="c")]
     meanwhile: list[Report] = []
-    plain = words_apart()
+    plain = hashing_encoder()
 
     def embed(texts: Sequence[str]) -> Vectors:
         if not meanwhile:
@@ -446,7 +446,7 @@ def test_what_another_hears_between_the_look_and_the_write_is_not_heard_twice(tm
         return plain.passages(texts)
 
     slow = CallableEmbedder(embed, name="slow", dimensions=1024)
-    with open_mind(tmp_path / "vault", embedder=slow) as mem:
+    with open_engram(tmp_path / "vault", embedder=slow) as mem:
         report = mem.ingest(said)
         assert meanwhile[1].counts["kept"] == 2
         assert (report.counts["turns"], report.counts["kept"], report.counts["known"]) == (1, 1, 2)
@@ -483,7 +483,7 @@ def test_an_ingest_tells_what_became_of_every_piece(mem: Engram) -> None:
 def test_a_long_text_is_split(tmp_path: Path) -> None:
     """Longer than a turn may be: `ingest` is the way out that the error of `remember` names."""
     text = "\n\n".join(f"Chapter {n}. The town number {n} lies by the river in the valley {n}." for n in range(400))
-    with open_mind(tmp_path / "v", words_only=True, turn_bytes=4096) as mem:
+    with open_engram(tmp_path / "v", words_only=True, turn_bytes=4096) as mem:
         report = mem.ingest(text)
         assert report.counts["kept"] > 10
         assert "399" in texts(mem.recall("valley 399", limit=1))[0]
@@ -504,7 +504,7 @@ def test_a_long_text_is_split(tmp_path: Path) -> None:
     ids=range(17),
 )  # fmt: skip
 def test_a_turn_that_is_none_is_refused_and_nothing_is_kept(tmp_path: Path, words_only: bool, turn: Turn) -> None:
-    with open_mind(tmp_path / "v", words_only=words_only) as mem:
+    with open_engram(tmp_path / "v", words_only=words_only) as mem:
         before = last_change(mem)
         with pytest.raises((InvalidContent, ContentTooLarge)):
             mem.observe(Turn(CAT), turn)
@@ -543,7 +543,7 @@ def test_a_guest_is_not_heard(mem: Engram) -> None:
 
 
 def test_short_limits_on_summaries_do_not_stop_capture(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "v", summary_bytes=16) as mem:
+    with open_engram(tmp_path / "v", summary_bytes=16) as mem:
         assert mem.observe(user=CAT).counts["kept"] == 1
         assert mem.remember("The API runs on Heroku in Frankfurt").id
 
@@ -551,7 +551,7 @@ def test_short_limits_on_summaries_do_not_stop_capture(tmp_path: Path) -> None:
 def test_a_pasted_document_costs_about_what_it_is_long(tmp_path: Path) -> None:
     """Each of its statements must not carry the whole of it into the index."""
     text = " ".join(f"I visited town{n} and met person{n} there." for n in range(1500))
-    with open_mind(tmp_path / "v", words_only=True) as mem:
+    with open_engram(tmp_path / "v", words_only=True) as mem:
         mem.observe(Turn(text, session="s"))
         assert mem.health().vault_bytes + mem.health().wal_bytes < 60 * len(text)
 

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 import pytest
 from capture.test_observer import covered
 from dream.vaults import rows
-from recall.minds import last_change, open_mind
+from recall.vaults import last_change, open_engram
 from serve.test_operations import arguments_of
 
 from engram.engine import Engram
@@ -26,7 +26,7 @@ HELD = "aB3dE5gH7j"
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         yield mem
 
 
@@ -86,7 +86,7 @@ def test_a_secret_inside_private_text_is_private(mem: Engram) -> None:
 
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "v", catch_secrets=False) as mem:
+    with open_engram(tmp_path / "v", catch_secrets=False) as mem:
         assert mem.remember(f"The CI uses {TOKEN}").text.endswith(TOKEN)
         assert mem.observe(user=f"The token of the CI is {TOKEN}.").notes == ()
         assert HELD in everything(mem)
@@ -114,7 +114,7 @@ def _worded(field: InputField, text: str) -> Any:
 
 def test_no_word_that_an_operation_takes_brings_one_in(tmp_path: Path) -> None:
     """One that is added later and keeps words as they come fails here."""
-    with open_mind(tmp_path / "vault", words_only=True) as mem:
+    with open_engram(tmp_path / "vault", words_only=True) as mem:
         owner = mem.as_reader(replace(mem.reader, role=Role.OWNER))
         given, held = arguments_of(owner), dict[str, tuple[str, str]]()
         for operation in OPERATIONS.values():

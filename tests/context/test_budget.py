@@ -1,4 +1,4 @@
-"""Grants before anything is fetched."""
+"""The tokens granted to the sections of a window."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ profiles = st.sampled_from(sorted(PROFILES))
 
 
 @given(profiles, st.integers(0, 3_000_000))
-def test_grants_add_up_to_no_more_than_there_is(name: str, budget: int) -> None:
+def test_grants_add_up_to_at_most_the_budget(name: str, budget: int) -> None:
     given_ = grants(PROFILES[name].claims, budget)
     assert 0 <= sum(given_.values()) <= budget
     assert all(tokens >= 0 for tokens in given_.values())
 
 
-def test_shares_hold_where_there_is_plenty() -> None:
+def test_a_large_budget_is_granted_by_shares() -> None:
     assert grants(PROFILES["chat"].claims, 1000) == {WORKING: 150, RECALLED: 400, HISTORY: 450}
 
 
-def test_under_pressure_history_gives_first_and_memory_last() -> None:
+def test_in_a_small_budget_history_loses_first_and_memory_last() -> None:
     tight = grants(PROFILES["chat"].claims, 100)
     assert tight[WORKING] >= 32
     assert tight[RECALLED] >= 64
@@ -32,7 +32,7 @@ def test_under_pressure_history_gives_first_and_memory_last() -> None:
 
 
 @given(profiles, st.integers(0, 10_000), st.integers(0, 5000), st.integers(0, 5000), st.integers(0, 5000))
-def test_what_one_does_not_use_flows_on_and_nothing_is_made_up(name: str, budget: int, a: int, b: int, c: int) -> None:
+def test_unused_tokens_are_redistributed_and_their_sum_stays(name: str, budget: int, a: int, b: int, c: int) -> None:
     claims = PROFILES[name].claims
     first, wanted = grants(claims, budget), {WORKING: a, RECALLED: b, HISTORY: c}
     settled = redistribute(claims, first, wanted)
@@ -41,7 +41,7 @@ def test_what_one_does_not_use_flows_on_and_nothing_is_made_up(name: str, budget
     assert sum(settled.values()) == min(sum(first.values()), a + b + c)
 
 
-def test_memory_has_what_history_leaves() -> None:
+def test_memory_gets_the_tokens_that_history_does_not_use() -> None:
     claims = PROFILES["chat"].claims
     assert redistribute(claims, grants(claims, 1000), {WORKING: 0, RECALLED: 2000, HISTORY: 100}) == {
         WORKING: 0,

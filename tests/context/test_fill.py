@@ -1,4 +1,4 @@
-"""Whatever there is to say and for whomever: never a token over, hardly one unused, and what gives way does so in its order."""
+"""A window never exceeds its budget, leaves hardly a token unused, and shortens sections in the order of their priority."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ words = st.one_of(st.text(max_size=120), st.sampled_from(ODD), st.integers(0, 99
     st.sampled_from(sorted(PROFILES)),
     st.booleans(),
 )
-def test_the_block_never_has_a_token_more_than_it_may(
+def test_a_window_never_exceeds_its_budget(
     texts: list[str], said: list[Turn], lines: list[str], budget: int, family: str, profile: str, counted: bool
 ) -> None:
     in_mind = "\n".join(" ".join(line.split()) for line in lines)
@@ -95,7 +95,7 @@ def test_the_block_never_has_a_token_more_than_it_may(
 
 
 @pytest.mark.parametrize("family", ["claude", "tekken", "estimate", "o200k"])
-def test_talk_alone_is_never_over_either_and_never_lost_for_it(family: str) -> None:
+def test_a_window_of_history_alone_keeps_its_budget_and_is_not_empty(family: str) -> None:
     turns = [Turn(f"{sentence(number)}\n\n\n  indented {number}\n", "user") for number in range(40)]
     for budget in range(150, 1_200, 53):
         window = made(recalled([]), budget, family, history=turns)
@@ -103,7 +103,7 @@ def test_talk_alone_is_never_over_either_and_never_lost_for_it(family: str) -> N
 
 
 @pytest.mark.parametrize("family", ["sentencepiece", "claude-2", "estimate"])
-def test_what_is_in_mind_takes_no_more_than_it_may_in_a_model_that_counts_otherwise(family: str) -> None:
+def test_working_memory_keeps_its_grant_for_a_model_that_counts_more_tokens(family: str) -> None:
     lines = ["🎉🦊" * 60, "东京的会议改到了星期五下午三点。" * 6, sentence(1)]
 
     def working(room: int) -> str:  # counted in cl100k, as it is in the mind
@@ -120,12 +120,12 @@ def test_what_is_in_mind_takes_no_more_than_it_may_in_a_model_that_counts_otherw
     "long", ["我们决定把会议改到星期五下午" * 60, "https://x.example/" + "z/" * 300, "🎉" * 400, "k9f" * 900]
 )
 @pytest.mark.parametrize("family", tokens.families())
-def test_the_best_hit_has_a_form_that_fits_in_any_script(long: str, family: str) -> None:
+def test_the_best_hit_has_a_fitting_form_in_any_script(long: str, family: str) -> None:
     window = made(recalled([long, *(sentence(number) for number in range(9))]), 220, family)
     assert window.items[0].tier is not None
 
 
-def test_lines_together_come_to_what_the_text_does() -> None:
+def test_token_counts_of_lines_add_up_to_that_of_the_text() -> None:
     text = "\n".join([*(sentence(number) for number in range(200)), *ODD[:2]])
     for family in tokens.families():
         by_line = sum(tokens.measured(line, family) for line in text.splitlines(keepends=True))
@@ -137,14 +137,14 @@ def test_lines_together_come_to_what_the_text_does() -> None:
 
 @pytest.mark.parametrize("family", tokens.families())
 @pytest.mark.parametrize("budget", [300, 1_000, 4_000])
-def test_where_there_is_enough_to_say_the_budget_is_used(family: str, budget: int) -> None:
+def test_with_enough_memories_the_budget_is_used(family: str, budget: int) -> None:
     texts = [sentence(number) if number % 3 else f"Carla has {number} lemons." for number in range(300)]
     window = made(recalled(texts), budget, family)
     assert 0.95 * budget <= window.tokens <= budget
 
 
 @pytest.mark.parametrize(("budget", "family"), [(30_000, "cl100k"), (100_000, "o200k"), (30_000, "claude")])
-def test_a_large_budget_is_used_too(budget: int, family: str) -> None:
+def test_with_enough_memories_a_large_budget_is_used(budget: int, family: str) -> None:
     texts = [" ".join(sentence(number * 10 + part) for part in range(10)) for number in range(500)]
     turns = [Turn(texts[number], ("user", "assistant")[number % 2]) for number in range(0, 500, 2)]
     window = made(recalled(texts), budget, family, history=turns)
@@ -152,7 +152,7 @@ def test_a_large_budget_is_used_too(budget: int, family: str) -> None:
     assert {section.name for section in window.sections} == {RECALLED, HISTORY}
 
 
-def test_three_memories_in_a_small_window_and_hundreds_in_a_large_one() -> None:
+def test_a_small_window_holds_three_memories_and_a_large_one_hundreds() -> None:
     long = [" ".join(sentence(number * 100 + part) for part in range(60)) for number in range(300)]
     found = recalled(long)
     standing = {budget: [item for item in made(found, budget).items if item.tier is not None] for budget in (8_000, 1_000_000)}
@@ -175,7 +175,7 @@ def _all_there(budget: int) -> set[str]:
     return {section.name for section in window.sections}
 
 
-def test_under_pressure_what_is_not_known_goes_first_then_history_and_memory_last() -> None:
+def test_in_little_room_the_unknown_section_goes_first_then_history_and_memory_last() -> None:
     there = {budget: _all_there(budget) for budget in range(20, 1_200, 10)}
     least = {name: min(budget for budget, names in there.items() if name in names) for name in there[1_190]}
     assert there[1_190] == {MORNING, WORKING, RECALLED, UNKNOWN, HISTORY}
@@ -184,7 +184,7 @@ def test_under_pressure_what_is_not_known_goes_first_then_history_and_memory_las
         assert RECALLED in names or not names & {HISTORY, UNKNOWN}
 
 
-def test_what_nobody_uses_goes_to_who_has_more_to_say() -> None:
+def test_unused_tokens_go_to_sections_that_want_more() -> None:
     many = recalled([sentence(number) for number in range(300)])
     talk = [Turn(sentence(number), "user") for number in range(300)]
     few = recalled([sentence(1)])

@@ -1,4 +1,4 @@
-"""What was said before, in fewer tokens."""
+"""The compression of the history."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def _long(number: int) -> list[Turn]:
     return turns
 
 
-def test_the_last_turns_stand_word_for_word() -> None:
+def test_the_last_turns_stand_verbatim() -> None:
     turns = _long(40)
     pieces = compress(turns, 500, count)
     assert [piece.text for piece in pieces if piece.form == VERBATIM] == [turn.text for turn in turns[-6:]]
     assert pieces[-1].text == turns[-1].text
 
 
-def test_what_fits_stands_word_for_word() -> None:
+def test_a_history_that_fits_stands_verbatim() -> None:
     turns = _long(60)
     pieces = compress(turns, 5_000, count)
     assert [(piece.text, piece.form) for piece in pieces] == [(turn.text, VERBATIM) for turn in turns]
@@ -51,7 +51,7 @@ def test_a_long_history_takes_a_quarter_and_decisions_files_and_errors_survive()
     assert {piece.form for piece in pieces} == {VERBATIM, COMPRESSED, SUMMARY}
 
 
-def test_no_sentence_is_broken() -> None:
+def test_no_sentence_is_cut() -> None:
     turns = _long(150)
     said = " ".join(turn.text for turn in turns)
     for piece in compress(turns, 900, count):
@@ -62,7 +62,7 @@ def test_no_sentence_is_broken() -> None:
 
 @pytest.fixture(scope="module")
 def huge() -> list[Turn]:
-    """180 turns of a thousand tokens each, no two the same; every thirtieth says something that must not be lost."""
+    """180 different turns of a thousand tokens each; every thirtieth says something that must not be lost."""
     words = ["harbour", "ledger", "window", "pepper", "violin", "meadow", "copper", "lantern"]
     turns = []
     for turn in range(180):
@@ -95,7 +95,7 @@ def _check_whole_sentences(turns: list[Turn], pieces: list[HistoryPiece]) -> Non
 
 
 @pytest.mark.parametrize("grant", [83_000, 20_000, 4_000])
-def test_a_huge_history_fills_its_grant_and_loses_nothing_that_matters(huge: list[Turn], grant: int) -> None:
+def test_a_huge_history_fills_its_grant_and_keeps_what_matters(huge: list[Turn], grant: int) -> None:
     pieces = compress(huge, grant, count)
     text = "\n".join(piece.shown for piece in pieces)
     assert 0.95 * grant <= count(text) <= grant
@@ -103,7 +103,7 @@ def test_a_huge_history_fills_its_grant_and_loses_nothing_that_matters(huge: lis
     _check_whole_sentences(huge, pieces)
 
 
-def test_what_does_not_stand_word_for_word_takes_a_fourth_at_most(huge: list[Turn]) -> None:
+def test_compressed_turns_take_a_fourth_at_most(huge: list[Turn]) -> None:
     pieces = compress(huge, 83_000, count)
     short = [piece for piece in pieces if piece.form != VERBATIM]
     whole = sum(count(huge[piece.first + turn].text) for piece in short for turn in range(piece.turns))
@@ -112,7 +112,7 @@ def test_what_does_not_stand_word_for_word_takes_a_fourth_at_most(huge: list[Tur
     assert whole >= 4 * sum(piece.tokens for piece in short)
 
 
-def test_something_pasted_stands_as_an_excerpt_and_hides_nothing_before_it() -> None:
+def test_a_pasted_text_stands_as_an_excerpt_and_leaves_room_for_turns_before_it() -> None:
     log = "\n".join(f"line {number} of the log says that all is well." for number in range(600))
     paste = Turn(f"Here it is.\n{log}\nThe job failed with error E77.\n{log}", "user")
     turns = [*_long(30), paste, Turn("I see. The last line tells it.", "assistant"), Turn("Thanks.", "user")]
@@ -124,21 +124,21 @@ def test_something_pasted_stands_as_an_excerpt_and_hides_nothing_before_it() -> 
     assert {piece.form for piece in pieces if piece.first in (28, 29, 31, 32)} == {VERBATIM}
 
 
-def test_a_run_without_a_break_is_no_trouble_and_is_said_to_be_there() -> None:
+def test_a_long_run_without_spaces_is_replaced_by_a_note() -> None:
     turns = [*_long(8), Turn("a" * 200_000, "user"), Turn("b/" * 100_000, "tool")]
     pieces = compress(turns, 150, count)
     assert sum(piece.tokens for piece in pieces) <= 150
     assert ["tokens left out]" in piece.text for piece in pieces[-2:]] == [True, True]
 
 
-def test_talk_of_which_nothing_must_be_kept_fills_its_grant_too() -> None:
+def test_small_talk_fills_its_grant() -> None:
     turns = [Turn(f"Hm {number}", "user") for number in range(3_000)]
     pieces = compress(turns, 4_000, count)
     assert 0.95 * 4_000 <= sum(piece.tokens for piece in pieces) <= 4_000
     assert pieces[-1].text == "Hm 2999"
 
 
-def test_parts_of_messages_are_words_or_said_to_be_there() -> None:
+def test_parts_of_messages_are_text_or_a_note_of_their_sort() -> None:
     theirs = [
         {"role": "user", "content": [{"type": "text", "text": "What is this?"}, {"type": "image", "source": {}}]},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "look", "input": {}}]},
@@ -156,7 +156,7 @@ def test_parts_of_messages_are_words_or_said_to_be_there() -> None:
     ]
 
 
-def test_long_code_goes_first() -> None:
+def test_long_code_is_left_out_first() -> None:
     code = "```python\n" + "\n".join(f"line_{n} = {n}" for n in range(40)) + "\n```"
     turns = [Turn(f"Here is what I decided to do for the parser. {code}", "assistant"), *_long(12)]
     text = "\n".join(piece.text for piece in compress(turns, 400, count))
@@ -168,20 +168,20 @@ def test_long_code_goes_first() -> None:
     st.lists(st.builds(Turn, st.text(max_size=80), st.sampled_from(["user", "assistant", "Ann"])), max_size=40),
     st.integers(0, 400),
 )
-def test_it_keeps_within_its_tokens_and_in_order(turns: list[Turn], budget: int) -> None:
+def test_a_compressed_history_keeps_its_budget_and_order(turns: list[Turn], budget: int) -> None:
     pieces = compress(turns, budget, count)
     assert sum(piece.tokens for piece in pieces) <= budget
     assert [piece.first for piece in pieces] == sorted(piece.first for piece in pieces)
 
 
-def test_what_is_said_again_and_again_leaves_room_for_what_was_said_once() -> None:
+def test_repeated_sentences_leave_room_for_unique_ones() -> None:
     turns = [Turn("It failed with a timeout in db/main.py, as always.", "user") for _ in range(200)]
     turns[5] = Turn("The error E4711 came up in billing.", "assistant")
     text = "\n".join(piece.shown for piece in compress(turns, 500, count))
     assert "E4711" in text
 
 
-def test_a_decision_in_a_script_without_spaces_survives_too() -> None:
+def test_a_decision_in_a_script_without_spaces_survives() -> None:
     turns = [Turn(f"今天天气很好，我们去公园散步，然后回家吃饭看书第{number}次。", "user") for number in range(150)]
     turns[4] = Turn("好的。我们决定使用向量数据库。谢谢你。", "assistant")
     text = "\n".join(piece.shown for piece in compress(turns, 900, count))

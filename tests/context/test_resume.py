@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hand_clock import HandClock
-from recall.minds import FACTS, KEY, settle, words_apart
+from recall.vaults import FACTS, KEY, hashing_encoder, settle
 
 from engram.engine import Engram
 from engram.env import Env
@@ -31,7 +31,7 @@ def opened(path: Path, env: Env, **settings: Any) -> Engram:
     quiet = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
     given = {**quiet, **settings}
     stricter = RecallWeights(support_least=0.7)  # hashed words: memories that share only small words are no answer
-    mem = Engram.open(path, reader=REX, key=KEY, settings=given, env=env, embedder=words_apart(), tuning=[stricter])
+    mem = Engram.open(path, reader=REX, key=KEY, settings=given, env=env, embedder=hashing_encoder(), tuning=[stricter])
     settle(mem)
     return mem
 

@@ -1,4 +1,4 @@
-"""One message and its answer as one pair: what is read before, kept after, and left when it is cancelled."""
+"""A run: one message and its answer, with recall before, capture after, and cancellation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from recall.minds import open_mind, texts
+from recall.vaults import open_engram, texts
 
 from engram.context.budget import PROFILES
 from engram.engine import Engram
@@ -18,10 +18,10 @@ MODEL = "gpt-4"
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Engram:
-    return open_mind(tmp_path / "vault")
+    return open_engram(tmp_path / "vault")
 
 
-def test_what_is_known_is_read_before_and_what_was_said_is_kept_after(mem: Engram) -> None:
+def test_a_run_recalls_before_and_remembers_after(mem: Engram) -> None:
     with mem:
         mem.remember("The ledger service runs on Fly")
         run = mem.begin("Where does the ledger service run?", model=MODEL, budget=300)
@@ -33,20 +33,20 @@ def test_what_is_known_is_read_before_and_what_was_said_is_kept_after(mem: Engra
             run.end("again")
 
 
-def test_a_cancelled_run_leaves_nothing_in_the_vault_and_the_message_in_mind(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+def test_a_cancelled_run_stores_nothing_and_keeps_the_message_in_working_memory(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault") as mem:
         before = len(mem.list(status=None))
         with pytest.raises(KeyboardInterrupt), mem.begin("My sister Carla lives in Lisbon now.", model=MODEL):
             raise KeyboardInterrupt
         assert len(mem.list(status=None)) == before
         assert mem.working.just_said is not None
-    with open_mind(tmp_path / "vault") as again:
+    with open_engram(tmp_path / "vault") as again:
         assert again.resume().saved_at is not None, "it was put away at once"
 
 
-def test_a_cancelled_run_leaves_nothing_behind_that_nobody_ends(tmp_path: Path) -> None:
+def test_a_cancelled_run_leaves_no_thread_episode_or_memory(tmp_path: Path) -> None:
     threads = set(threading.enumerate())
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         mem.remember("The ledger service runs on Fly")
         for number in range(5):
             run = mem.begin(f"My sister Carla moved {number} invoices to Lisbon.", model=MODEL)
@@ -57,11 +57,11 @@ def test_a_cancelled_run_leaves_nothing_behind_that_nobody_ends(tmp_path: Path) 
         mem._vault.prefetcher.settle()
         assert not mem.episodes()
     assert not [thread.name for thread in set(threading.enumerate()) - threads]
-    with open_mind(tmp_path / "vault") as again:
+    with open_engram(tmp_path / "vault") as again:
         assert texts(again.list(status=None)) == ["The ledger service runs on Fly"], "nothing comes in later either"
 
 
-def test_two_agents_at_work_in_one_vault_do_not_hear_each_other(mem: Engram) -> None:
+def test_two_agents_in_one_vault_do_not_see_each_others_turns(mem: Engram) -> None:
     with mem:
         ann, bob = (mem.as_reader(Reader(Scope(agent=name), Policy.OWN)) for name in ("ann", "bob"))
         first = ann.begin("I moved the invoices to Lisbon.", model=MODEL)
@@ -74,13 +74,13 @@ def test_two_agents_at_work_in_one_vault_do_not_hear_each_other(mem: Engram) -> 
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))
-def test_every_sort_of_run_goes_the_same_way(mem: Engram, profile: str) -> None:
+def test_every_profile_runs_and_captures_as_it_says(mem: Engram, profile: str) -> None:
     with mem, mem.begin("My sister Carla lives in Lisbon now.", model=MODEL, profile=profile) as run:
         kept = run.end("Noted.").counts["kept"]
         assert kept == (1 if PROFILES[profile].captures else 0)
 
 
-def test_a_guest_reads_and_leaves_no_trace(mem: Engram) -> None:
+def test_a_guest_reads_and_changes_nothing(mem: Engram) -> None:
     with mem:
         mem.remember("The ledger service runs on Fly")
         guest = mem.as_reader(Reader(Scope(agent="rex"), role=Role.GUEST))
@@ -90,7 +90,7 @@ def test_a_guest_reads_and_leaves_no_trace(mem: Engram) -> None:
         assert len(mem.list()) == 1
 
 
-def test_a_follow_up_is_drawn_towards_what_the_talk_is_about(mem: Engram) -> None:
+def test_the_vector_of_a_follow_up_moves_towards_the_topic_of_the_conversation(mem: Engram) -> None:
     with mem:
         for fact in ("The ledger service deploys through the blue pipeline", "Bread deploys its smell through the kitchen"):
             mem.remember(fact)

@@ -1,4 +1,4 @@
-"""A window as the makers of models take it: what their interfaces refuse is never there."""
+"""A window as the messages of OpenAI and Anthropic, valid for their interfaces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recall.minds import open_mind
+from recall.vaults import open_engram
 
 from engram.engine import Engram
 from engram.text.tokens import count
@@ -40,14 +40,14 @@ TALKS: dict[str, list[Any]] = {
 
 @pytest.fixture(scope="module")
 def mem(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
-    with open_mind(tmp_path_factory.mktemp("shapes") / "vault") as mem:
+    with open_engram(tmp_path_factory.mktemp("shapes") / "vault") as mem:
         mem.remember("The ledger service runs on Fly")
         yield mem
 
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("talk", TALKS)
-def test_both_are_as_their_interfaces_ask(mem: Engram, talk: str, known: bool) -> None:
+def test_both_message_formats_meet_the_rules_of_their_interfaces(mem: Engram, talk: str, known: bool) -> None:
     asked = "Where does the ledger service run?" if known else "Thanks!"
     window = mem.context(asked, model=MODEL, budget=600, history=TALKS[talk])
 
@@ -77,8 +77,8 @@ def test_both_are_as_their_interfaces_ask(mem: Engram, talk: str, known: bool) -
 
 
 @pytest.mark.parametrize("talk", TALKS)
-def test_as_messages_it_is_no_more_tokens_than_it_says(mem: Engram, talk: str) -> None:
-    """Of the words; what a maker adds for each message is its own."""
+def test_the_messages_have_no_more_tokens_than_the_window(mem: Engram, talk: str) -> None:
+    """Only the words are counted; providers add tokens for each message."""
     asked = "Where does the ledger service run?"
     window = mem.context(asked, model=MODEL, budget=600, history=TALKS[talk])
     beside = count(asked) + (count(f"{window.instructions}\n\n") if window.instructions else 0)
@@ -89,7 +89,7 @@ def test_as_messages_it_is_no_more_tokens_than_it_says(mem: Engram, talk: str) -
     assert anthropic <= window.tokens + beside + len(theirs["messages"])  # where two were joined
 
 
-def test_instructions_stand_first_and_whole_and_are_no_talk(mem: Engram) -> None:
+def test_instructions_come_first_and_complete_and_are_no_history(mem: Engram) -> None:
     long = f"{SYSTEM} " + "Never say that you are a program. " * 200
     history = [{"role": "system", "content": long}, {"role": "user", "content": "Hello."}]
     window = mem.context("Where does the ledger service run?", model=MODEL, budget=300, history=history)
@@ -101,13 +101,13 @@ def test_instructions_stand_first_and_whole_and_are_no_talk(mem: Engram) -> None
     assert str(window.to_anthropic()["system"]).startswith(SYSTEM)
 
 
-def test_instructions_take_of_the_models_window(mem: Engram) -> None:
+def test_instructions_reduce_the_room_in_the_models_window(mem: Engram) -> None:
     bare = mem.context("ledger", model=MODEL)
     told = mem.context("ledger", model=MODEL, history=[{"role": "developer", "content": "Be brief. " * 500}])
     assert bare.budget - told.budget == pytest.approx(1_500, abs=10)
 
 
-def test_numbers_stand_for_ids(mem: Engram) -> None:
+def test_line_numbers_map_to_ids(mem: Engram) -> None:
     window = mem.context("Where does the ledger service run?", model=MODEL)
     assert "\n1: " in window.text or "\n1 ." in window.text
     kept = mem.get(window.ids[0])
@@ -115,7 +115,7 @@ def test_numbers_stand_for_ids(mem: Engram) -> None:
     assert kept.text == "The ledger service runs on Fly"
 
 
-def test_a_message_without_words_asks_nothing(mem: Engram, tmp_path: Path) -> None:
+def test_a_message_without_words_adds_no_user_message(mem: Engram, tmp_path: Path) -> None:
     window = mem.context(" ", model=MODEL, history=[Turn("Hello.", "user")])
     assert window.to_openai()[-1] == {"role": "user", "content": "Hello."}
     assert window.to_anthropic() == {"messages": [{"role": "user", "content": "Hello."}]}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from hand_clock import HandClock
-from recall.minds import KEY
+from recall.vaults import KEY
 
 import engram
 from engram.dream.limits import DreamLimits

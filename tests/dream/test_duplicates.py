@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from dream.vaults import keep
-from recall.minds import KEY, MODELS, NO_MODEL, real_encoder
+from recall.vaults import KEY, MODELS, NO_MODEL, real_encoder
 
 import engram
 from engram.dream.duplicates import is_duplicate

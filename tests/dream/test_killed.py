@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from dream.vaults import keep, rows
-from recall.minds import KEY
+from recall.vaults import KEY
 
 from engram.dream.limits import DreamLimits
 from engram.engine import Engram

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hand_clock import HandClock
-from recall.minds import OWNER
+from recall.vaults import OWNER
 
 from engram.engine import Engram
 from engram.store.ports import Filter

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from dream.vaults import context_of, keep, rows
 from hand_clock import HandClock
-from recall.minds import FACTS, OWNER
+from recall.vaults import FACTS, OWNER
 
 from engram.deadline import cancellable
 from engram.dream.duplicates import MERGE

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from dream.vaults import context_of, rows
-from recall.minds import OWNER
+from recall.vaults import OWNER
 
 from engram.deadline import cancellable
 from engram.dream.duplicates import MERGE

@@ -10,7 +10,7 @@ from threading import Thread
 from dream.vaults import context_of, keep
 from hand_clock import HandClock
 from patience import wait_until
-from recall.minds import KEY, OWNER
+from recall.vaults import KEY, OWNER
 
 import engram
 from engram.crypto.process import rss_bytes

@@ -13,7 +13,7 @@ import pytest
 from hand_clock import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
-from recall.minds import FACTS, KEY, open_mind, settle
+from recall.vaults import FACTS, KEY, open_engram, settle
 
 from engram.engine import Engram
 from engram.env import Env
@@ -38,7 +38,7 @@ def test_laplace_noise_is_symmetric(uniform: float) -> None:
 
 def test_a_coarsened_answer_keeps_its_order_and_loses_exact_scores(tmp_path: Path) -> None:
     ask = OPERATIONS["recall"]
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         for fact in FACTS:
             mem.remember(fact)
         asked = read(ask, {"query": "where does Carla live?", "limit": 5})
@@ -51,7 +51,7 @@ def test_a_coarsened_answer_keeps_its_order_and_loses_exact_scores(tmp_path: Pat
 
 def test_skill_scores_are_coarsened_too(tmp_path: Path) -> None:
     begin = OPERATIONS["begin_episode"]
-    with open_mind(tmp_path / "vault", words_only=True) as mem:
+    with open_engram(tmp_path / "vault", words_only=True) as mem:
         for _ in range(3):
             with mem.episode("deploy the API") as going:
                 for step in ("build the image", "apply the plan"):
@@ -63,7 +63,7 @@ def test_skill_scores_are_coarsened_too(tmp_path: Path) -> None:
 
 
 def test_a_question_over_the_limit_is_refused_in_every_process(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault", ask_per_minute=3) as mem, open_mind(tmp_path / "vault", ask_per_minute=3) as other:
+    with open_engram(tmp_path / "vault", ask_per_minute=3) as mem, open_engram(tmp_path / "vault", ask_per_minute=3) as other:
         for asker in (mem, other, mem):
             asker.ration()
         with pytest.raises(RateLimited):
@@ -103,7 +103,7 @@ def test_agents_have_a_higher_rate_limit_than_guests(slowly: tuple[Engram, HandC
 
 
 def test_a_question_waits_only_briefly_for_a_writer(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault", words_only=True, ask_per_minute=1) as mem:
+    with open_engram(tmp_path / "vault", words_only=True, ask_per_minute=1) as mem:
         entered, leave = threading.Event(), threading.Event()
         writer = mem._vault.store.gate.writer
         writer.later(lambda _: (entered.set(), leave.wait(120)), "something long")
@@ -118,15 +118,15 @@ def test_a_question_waits_only_briefly_for_a_writer(tmp_path: Path) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from recall.minds import open_mind
-with open_mind(Path(sys.argv[1]), words_only=True, ask_per_minute=3) as mem:
+from recall.vaults import open_engram
+with open_engram(Path(sys.argv[1]), words_only=True, ask_per_minute=3) as mem:
     mem.ration()
     mem.ration()
 """
 
 
 def test_rate_limits_are_counted_across_processes(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault", words_only=True, ask_per_minute=3) as mem:
+    with open_engram(tmp_path / "vault", words_only=True, ask_per_minute=3) as mem:
         paths = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
         subprocess.run(
             [sys.executable, "-c", CHILD, str(tmp_path / "vault")],
@@ -224,7 +224,7 @@ def test_every_operation_that_takes_a_question_is_counted() -> None:
 
 def test_each_session_and_each_identity_has_its_own_limit(tmp_path: Path) -> None:
     limited = {"ask_per_minute": 0, "ask_per_session": 2}
-    with open_mind(tmp_path / "vault", **limited) as mem, open_mind(tmp_path / "vault", agent="ann", **limited) as ann:
+    with open_engram(tmp_path / "vault", **limited) as mem, open_engram(tmp_path / "vault", agent="ann", **limited) as ann:
         mem.ration("s")
         mem.ration("s")
         with pytest.raises(RateLimited):

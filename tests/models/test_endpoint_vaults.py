@@ -12,7 +12,7 @@ import pytest
 from hand_clock import HandClock
 from models.servers import Server, probed_too, said, serving
 from patience import wait_until
-from recall.minds import FACTS, KEY, MODELS, NO_MODEL, settle, texts
+from recall.vaults import FACTS, KEY, MODELS, NO_MODEL, settle, texts
 
 from engram.dream.limits import DreamLimits
 from engram.engine import Engram

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hand_clock import HandClock
 from models.servers import Asked, Raw, Reply, Server, probed_too, said, serving
-from recall.minds import KEY, texts
+from recall.vaults import KEY, texts
 
 from engram.capture.limits import CaptureLimits
 from engram.crypto import keychain

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recall.minds import MODELS, NO_MODEL
+from recall.vaults import MODELS, NO_MODEL
 
 from engram.errors import EmbedderUnavailable
 from engram.models import catalog

@@ -17,7 +17,7 @@ from typing import Any
 
 import apsw
 from promises.vaults_at_hand import ANY_STATUS, KEY, OWNER, SPACE, agent, credentials, inside, open_vault, store_of, word
-from recall.minds import open_mind
+from recall.vaults import open_engram
 
 from engram.capture.limits import CaptureLimits
 from engram.engine import Engram
@@ -183,7 +183,7 @@ def die_in_close(path: str, step: int = 0) -> None:
 
 def die_in_snapshot(path: str, step: int = 0) -> None:
     """Write the snapshot of the loaded index, and die at that line of it."""
-    mem = open_mind(Path(path), tuning=[VectorLimits(snapshot_from=10**6)])
+    mem = open_engram(Path(path), tuning=[VectorLimits(snapshot_from=10**6)])
     index = mem._vault.index
     assert index is not None
     mem.settings.tune(VectorLimits(snapshot_from=1))
@@ -575,7 +575,7 @@ def ask_again_and_again(path: str, question: str) -> None:
     say(ready=True)
     while not over.is_set():
         try:
-            with open_mind(Path(path), words_only=True) as mem:
+            with open_engram(Path(path), words_only=True) as mem:
                 say(found=[hit.memory.text for hit in mem.recall(question, limit=3)])
         except EngramError as error:
             say(code=error.code)
@@ -583,7 +583,7 @@ def ask_again_and_again(path: str, question: str) -> None:
 
 def ingest_the_same(path: str, turns: int) -> None:
     """Ingest turns that another process ingests too."""
-    with open_mind(Path(path), tuning=[CaptureLimits(ingest_batch=7)]) as mem:
+    with open_engram(Path(path), tuning=[CaptureLimits(ingest_batch=7)]) as mem:
         say(ready=True)
         heed()
         said = [Turn(f"I bought the boat {word(number)} in harbour {number}.", ref=f"r{number}") for number in range(turns)]

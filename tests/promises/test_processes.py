@@ -12,7 +12,7 @@ import pytest
 from promises.children import Nursery
 from promises.tiers import short_and_long
 from promises.vaults_at_hand import OWNER, agent, credentials, halves, inside, open_vault, store_of, word
-from recall.minds import open_mind
+from recall.vaults import open_engram
 
 from engram.env import Env
 from engram.errors import VaultBusy
@@ -230,7 +230,7 @@ def test_a_process_that_opens_the_vault_during_maintenance_waits_as_long_as_its_
 
 def test_a_recall_while_a_backup_is_restored_gives_the_old_state_the_new_one_or_a_refusal(children: Nursery, path: Path) -> None:
     """V9: never half of each, and never an empty answer."""
-    with open_mind(path, words_only=True) as mem:
+    with open_engram(path, words_only=True) as mem:
         mem.remember("The harbour is in Oslo")
         mem.as_reader(OWNER).backup()
         mem.remember("The harbour was moved to Rome")
@@ -255,7 +255,7 @@ def test_a_recall_while_a_backup_is_restored_gives_the_old_state_the_new_one_or_
 
 def test_two_processes_that_ingest_the_same_turns_keep_each_once(children: Nursery, path: Path) -> None:
     """C14: the second process skips a turn that the first has stored, and no memory is corroborated by it."""
-    open_mind(path).close()
+    open_engram(path).close()
     both = [children.start("ingest_the_same", path=str(path), turns=60) for _ in range(2)]
     for child in both:
         child.line()
@@ -263,7 +263,7 @@ def test_two_processes_that_ingest_the_same_turns_keep_each_once(children: Nurse
         child.tell()
     counts = [child.line() for child in both]
     assert sum(count["turns"] for count in counts) == sum(count["known"] for count in counts) == 60
-    with open_mind(path) as mem:
+    with open_engram(path) as mem:
         memories = mem.list(limit=100)
         assert len(memories) == 60
         assert {memory.corroborations for memory in memories} == {0}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from promises.children import Nursery
 from promises.vaults_at_hand import entropy
-from recall.minds import open_mind, store_of, texts
+from recall.vaults import open_engram, store_of, texts
 
 from engram.crypto.ciphers import SealedFileReader
 from engram.engine import Engram
@@ -23,7 +23,7 @@ FACTS = [f"Fact number{n} is about topic{n % 7} and place{n % 11}" for n in rang
 
 
 def filled(path: Path) -> None:
-    with open_mind(path, **ALWAYS) as mem:
+    with open_engram(path, **ALWAYS) as mem:
         for fact in FACTS:
             mem.remember(fact)
 
@@ -37,7 +37,7 @@ def origin(mem: Engram) -> str:
 
 def test_close_saves_a_snapshot_of_the_index_and_the_next_open_loads_it(path: Path) -> None:
     filled(path)
-    with open_mind(path, **ALWAYS) as mem:
+    with open_engram(path, **ALWAYS) as mem:
         assert origin(mem) == "snapshot"
         assert texts(mem.recall("number17", limit=1)) == [FACTS[17]]
 
@@ -51,7 +51,7 @@ def test_a_snapshot_looks_random_and_holds_no_word_of_a_memory(path: Path) -> No
 
 def test_erasing_a_memory_leaves_no_vector_of_it_in_a_snapshot(path: Path) -> None:
     filled(path)
-    with open_mind(path, **ALWAYS) as mem:
+    with open_engram(path, **ALWAYS) as mem:
         doomed = mem.recall("number17", limit=1)[0].memory
         vector = dict(store_of(mem).vectors.visible(mem.reader, "text"))[doomed.key][4:]
         assert vector in held(mem, path)
@@ -75,15 +75,15 @@ def test_a_database_restored_by_hand_beside_a_newer_snapshot_is_searched_by_its_
     """Not by `restore-backup`: the database file alone is replaced, and then grows past the snapshot's change number."""
     filled(path)
     shutil.copy(path / "vault.db", tmp_path / "older.db")
-    with open_mind(path, **ALWAYS) as mem:
+    with open_engram(path, **ALWAYS) as mem:
         for number in range(30):
             mem.remember(f"Later thing{number} happened")
         shutil.rmtree(path / "index")
     shutil.copy(tmp_path / "older.db", path / "vault.db")
-    with open_mind(path, tuning=[VectorLimits(snapshot_from=10**6), UNCHECKED]) as mem:
+    with open_engram(path, tuning=[VectorLimits(snapshot_from=10**6), UNCHECKED]) as mem:
         for number in range(40):
             mem.remember(f"Other matter{number} came up")
-    with open_mind(path, **ALWAYS) as mem:
+    with open_engram(path, **ALWAYS) as mem:
         assert origin(mem) == "rows"
         assert "matter33" in texts(mem.recall("matter33", limit=1))[0]
         found = " ".join(texts(mem.recall("Later thing12 happened", limit=50)))
@@ -102,7 +102,7 @@ def test_a_kill_while_a_snapshot_is_written_costs_only_the_time_to_build_it_agai
     assert said["steps"] > 100
     shutil.rmtree(path / "index")
     assert children.start("die_in_snapshot", path=str(path), step=int(said["steps"] * share)).wait() == -signal.SIGKILL
-    with open_mind(path, **ALWAYS) as mem:
+    with open_engram(path, **ALWAYS) as mem:
         assert origin(mem) in ("rows", "snapshot")
         assert texts(mem.recall("number17", limit=1)) == [FACTS[17]]
         assert len(mem.list(limit=100)) == 60

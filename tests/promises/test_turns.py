@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from promises.vaults_at_hand import image, word
-from recall.minds import OWNER, open_mind
+from recall.vaults import OWNER, open_engram
 
 from engram.types import Turn
 
@@ -22,7 +22,7 @@ def traces(path: Path, words: list[str]) -> list[str]:
 def test_no_word_of_an_erased_turn_is_left_anywhere_and_others_stay(tmp_path: Path) -> None:
     """V12: rows, turns, refs, text index of the memory and of its neighbours, vectors, free pages and the log."""
     path = tmp_path / "vault"
-    with open_mind(path) as mem:
+    with open_engram(path) as mem:
         ids, said = [], []
         for number in range(30):
             names = [word(number, "a"), word(number, "b")]
@@ -50,7 +50,7 @@ def test_turns_of_one_session_erased_one_by_one_leave_no_word(tmp_path: Path) ->
     names = [word(n, "n") for n in range(5)]
     for number, order in enumerate([(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 1, 3, 0, 4)]):
         path = tmp_path / f"vault{number}"
-        with open_mind(path, words_only=True) as mem:
+        with open_engram(path, words_only=True) as mem:
             report = mem.observe(*(Turn(f"I bought the {name} in Oslo.", session="s") for name in names))
             for done, place in enumerate(order, 1):
                 mem.forget(report.ids[place], erase=True)
@@ -61,7 +61,7 @@ def test_turns_of_one_session_erased_one_by_one_leave_no_word(tmp_path: Path) ->
 def test_erasing_a_memory_erases_every_turn_that_said_it(tmp_path: Path) -> None:
     """V12: other statements of these turns are gone from the archive and stay in their own memories."""
     path = tmp_path / "vault"
-    with open_mind(path, words_only=True) as mem:
+    with open_engram(path, words_only=True) as mem:
         for number in range(3):
             mem.observe(Turn(f"I bought the {word(0, 'x')} in Oslo. My dog is {word(number, 'y')} today.", session=f"s{number}"))
         doomed = next(m.id for m in mem.list() if word(0, "x") in m.text)
@@ -73,7 +73,7 @@ def test_erasing_a_memory_erases_every_turn_that_said_it(tmp_path: Path) -> None
 def test_words_marked_private_never_reach_the_database(tmp_path: Path) -> None:
     """V12: not in a turn, a memory, a shorter form, the index or the log."""
     path = tmp_path / "vault"
-    with open_mind(path) as mem:
+    with open_engram(path) as mem:
         mem.observe(
             Turn(f"I like tea. <private>the code is {word(1)}</private> My dog is Rex.", session="s", ref="a"),
             Turn(f"I live in Oslo. <private>{word(2)}", session="s"), Turn("I moved to Rome last spring.", session="s"),
@@ -85,7 +85,7 @@ def test_words_marked_private_never_reach_the_database(tmp_path: Path) -> None:
 def test_a_turn_without_memories_is_erased_with_the_last_memory_of_its_session(tmp_path: Path) -> None:
     """V12: a question is archived without a memory; it is erased with the last memory of its session."""
     path = tmp_path / "vault"
-    with open_mind(path, words_only=True) as mem:
+    with open_engram(path, words_only=True) as mem:
         report = mem.observe(Turn(f"What is a {word(4)}?", session="s"), Turn("I bought the boat in Oslo.", session="s"))
         mem.forget(*report.ids, erase=True)
         assert len(mem.list(status=None)) == 0

@@ -1,4 +1,4 @@
-"""What the tests of recall share: a vault with an encoder that needs no files, and one that works on words alone."""
+"""Fixtures for the tests of recall: a vault with an encoder that needs no files, and one without an encoder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from recall.minds import FACTS, MODELS, NO_MODEL, open_mind, real_encoder
+from recall.vaults import FACTS, MODELS, NO_MODEL, open_engram, real_encoder
 
 from engram.engine import Engram
 from engram.models.embedders import OnnxEmbedder
@@ -14,20 +14,20 @@ from engram.models.embedders import OnnxEmbedder
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         yield mem
 
 
 @pytest.fixture
 def wordy(tmp_path: Path) -> Iterator[Engram]:
-    """Without an encoder."""
-    with open_mind(tmp_path / "wordy", words_only=True) as mem:
+    """A vault without an encoder."""
+    with open_engram(tmp_path / "wordy", words_only=True) as mem:
         yield mem
 
 
 @pytest.fixture
 def full(mem: Engram) -> Engram:
-    """A dozen facts that have little in common."""
+    """A vault with a dozen facts that have little in common."""
     for fact in FACTS:
         mem.remember(fact)
     return mem

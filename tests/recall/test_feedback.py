@@ -1,4 +1,4 @@
-"""What a reader said did not help is left out of answers to such questions, for a while, and only for that reader's place."""
+"""A memory judged unhelpful is left out of answers to similar questions, for a while, and only in the reader's scope."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hand_clock import HandClock
-from recall.minds import FACTS, KEY, OWNER, open_mind, store_of, texts, words_apart
+from recall.vaults import FACTS, KEY, OWNER, hashing_encoder, open_engram, store_of, texts
 
 import engram
 from engram.engine import Engram
@@ -29,7 +29,9 @@ DAY = 86400.0
 @pytest.fixture
 def timed(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
     settings = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
-    with engram.open(tmp_path / "vault", key=KEY, agent="rex", embedder=words_apart(), settings=settings, clock=clock.now) as mem:
+    with engram.open(
+        tmp_path / "vault", key=KEY, agent="rex", embedder=hashing_encoder(), settings=settings, clock=clock.now
+    ) as mem:
         for fact in FACTS:
             mem.remember(fact)
         yield mem
@@ -43,7 +45,7 @@ def ids(mem: Engram, question: str, **how: object) -> list[str]:
     return [hit.memory.id for hit in mem.recall(question, limit=5, **how)]  # type: ignore[arg-type]
 
 
-def test_what_did_not_help_is_left_out_of_answers_to_such_questions_only(timed: Engram) -> None:
+def test_an_unhelpful_memory_is_left_out_of_answers_to_similar_questions_only(timed: Engram) -> None:
     one = api(timed)
     assert one in ids(timed, LIKE)
     timed.feedback(one, False, query=ASKED)
@@ -65,7 +67,7 @@ def test_the_answer_and_the_explanation_say_why_and_until_when(timed: Engram) ->
     assert timed.explain(OTHER, one, limit=5).recalled
 
 
-def test_a_lone_answer_that_is_suppressed_is_held_back_not_unknown(mem: Engram) -> None:
+def test_a_suppressed_only_answer_is_below_the_threshold_not_unknown(mem: Engram) -> None:
     mem.feedback(mem.remember("The API runs on Heroku").id, False, query=ASKED)
     found = mem.recall(ASKED)
     assert not found.hits
@@ -73,7 +75,7 @@ def test_a_lone_answer_that_is_suppressed_is_held_back_not_unknown(mem: Engram) 
     assert found.outcome is Outcome.BELOW_THRESHOLD
 
 
-def test_what_stands_behind_it_is_measured_without_it(timed: Engram) -> None:
+def test_a_suppressed_hit_does_not_set_the_threshold_for_others(timed: Engram) -> None:
     """The floor is a share of the best hit's score: one that nobody sees must not hold others back."""
     behind = timed.remember("Frankfurt has an airport")
     question = "The API runs on Heroku in Frankfurt"
@@ -83,14 +85,14 @@ def test_what_stands_behind_it_is_measured_without_it(timed: Engram) -> None:
     assert [hit.memory.id for hit in timed.recall(question)] == [behind.id]
 
 
-def test_what_was_superseded_does_not_come_back_because_its_successor_did_not_help(mem: Engram) -> None:
+def test_a_superseded_memory_does_not_return_if_its_successor_is_suppressed(mem: Engram) -> None:
     old, new = mem.remember("The API runs on Heroku"), mem.remember("The API runs on Fly")
     mem.relate(new.id, old.id, "supersedes")
     mem.feedback(new.id, False, query=ASKED)
     assert ids(mem, ASKED) == []
 
 
-def test_it_lasts_ninety_days(timed: Engram, clock: HandClock) -> None:
+def test_a_suppression_lasts_ninety_days(timed: Engram, clock: HandClock) -> None:
     one = api(timed)
     timed.feedback(one, False, query=ASKED)
     clock.advance(90 * DAY - 1)
@@ -99,7 +101,9 @@ def test_it_lasts_ninety_days(timed: Engram, clock: HandClock) -> None:
     assert one in ids(timed, LIKE)
 
 
-def test_how_long_it_lasts_is_a_setting_and_how_alike_questions_must_be_a_weight(timed: Engram, clock: HandClock) -> None:
+def test_the_duration_of_a_suppression_is_a_setting_and_the_likeness_of_questions_a_weight(
+    timed: Engram, clock: HandClock
+) -> None:
     one = api(timed)
     timed.settings.set(suppress_days=1.0)
     timed.feedback(one, False, query=ASKED)
@@ -111,7 +115,7 @@ def test_how_long_it_lasts_is_a_setting_and_how_alike_questions_must_be_a_weight
     assert one not in ids(timed, ASKED), "the same words are the same question"
 
 
-def test_helping_since_brings_it_back_and_the_last_word_counts(timed: Engram, clock: HandClock) -> None:
+def test_helpful_feedback_ends_a_suppression_and_the_last_judgement_counts(timed: Engram, clock: HandClock) -> None:
     one = api(timed)
     timed.feedback(one, False, query=ASKED)
     clock.advance(1)
@@ -125,7 +129,7 @@ def test_helping_since_brings_it_back_and_the_last_word_counts(timed: Engram, cl
     assert one not in ids(timed, ASKED)
 
 
-def test_as_of_a_moment_before_it_was_said_it_is_there(timed: Engram, clock: HandClock) -> None:
+def test_as_of_a_moment_before_the_feedback_the_memory_is_a_hit(timed: Engram, clock: HandClock) -> None:
     one, before = api(timed), clock.now()
     clock.advance(10)
     timed.feedback(one, False, query=ASKED)
@@ -134,8 +138,8 @@ def test_as_of_a_moment_before_it_was_said_it_is_there(timed: Engram, clock: Han
     assert one not in ids(timed, ASKED, now=before), "the question's own date is not the memory's"
 
 
-def test_one_agents_opinion_is_its_own(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as rex:
+def test_the_feedback_of_one_agent_does_not_suppress_for_another(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault") as rex:
         shared = rex.remember("The API runs on Heroku", scope=Scope())
         zoe = rex.as_reader(Reader(Scope(agent="zoe")))
         rex.feedback(shared.id, False, query=ASKED)
@@ -149,15 +153,15 @@ def test_one_agents_opinion_is_its_own(tmp_path: Path) -> None:
         assert user.id in ids(rex, ASKED), "one user's opinion is not all users'"
 
 
-def test_the_same_words_from_another_place_are_left_out_too(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+def test_a_memory_with_the_same_words_in_another_scope_is_suppressed_too(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault") as mem:
         own = mem.remember("The API runs on Heroku")
         mem.remember("The API runs on Heroku", scope=Scope())
         mem.feedback(own.id, False, query=ASKED)
         assert texts(mem.recall(ASKED, limit=5)) == []
 
 
-def test_guests_judge_nothing(mem: Engram) -> None:
+def test_feedback_of_guests_is_refused(mem: Engram) -> None:
     kept = mem.remember("The API runs on Heroku", scope=Scope())
     guest = mem.as_reader(Reader(Scope(channel="web"), role=Role.GUEST))
     for call in (lambda: guest.feedback(kept.id, False, query=ASKED), lambda: guest.feedback(kept.id, correction="No")):
@@ -176,19 +180,19 @@ def test_without_vectors_a_question_is_recognized_by_its_content_words(wordy: En
 
 
 def test_a_vector_of_another_model_is_not_compared(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         one = mem.remember("The API runs on Heroku").id
         mem.feedback(one, False, query=ASKED)
-    with open_mind(tmp_path / "vault", words_only=True) as mem:
+    with open_engram(tmp_path / "vault", words_only=True) as mem:
         assert one not in ids(mem, ASKED)
         assert one in ids(mem, LIKE)
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         mem.as_reader(OWNER).backfill(anew=True)
         assert one not in ids(mem, ASKED), "the words are known again"
         assert one in ids(mem, LIKE), "its question's vector went with the others"
 
 
-def test_nothing_is_looked_up_unless_something_was_judged(timed: Engram) -> None:
+def test_judgements_are_read_only_if_a_candidate_was_unhelpful(timed: Engram) -> None:
     timed.recall(ASKED)
     timed.feedback(api(timed), True, query=ASKED)
     timed.recall(ASKED)
@@ -199,7 +203,7 @@ def test_nothing_is_looked_up_unless_something_was_judged(timed: Engram) -> None
     assert "judgements" in store_of(timed).health.report(timed.reader).latencies
 
 
-def test_a_question_that_is_none_is_refused_before_anything_is_counted(mem: Engram) -> None:
+def test_feedback_with_an_invalid_question_is_refused_before_it_is_counted(mem: Engram) -> None:
     kept = mem.remember("The API runs on Heroku")
     with pytest.raises(InvalidQuery):
         mem.feedback(kept.id, False, query="x" * 20_000)
@@ -210,8 +214,8 @@ def test_a_question_that_is_none_is_refused_before_anything_is_counted(mem: Engr
     assert kept.id in ids(mem, ASKED)
 
 
-def test_the_encoder_knows_a_question_again_in_other_words(tmp_path: Path, encoder: OnnxEmbedder) -> None:
-    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+def test_the_encoder_recognizes_a_question_in_other_words(tmp_path: Path, encoder: OnnxEmbedder) -> None:
+    with open_engram(tmp_path / "vault", embedder=encoder) as mem:
         kept = [mem.remember(fact) for fact in FACTS]
         sister = kept[1].id
         mem.feedback(sister, False, query="Where does my sister live?")

@@ -1,4 +1,4 @@
-"""Links and names that lead from what a question finds to what belongs to it."""
+"""Links and names that lead from the first candidates to related memories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recall.minds import OWNER, open_mind, store_of, texts
+from recall.vaults import OWNER, open_engram, store_of, texts
 
 from engram.engine import Engram
 from engram.recall.activation import spread
@@ -37,7 +37,7 @@ def steps(links: Mapping[int, list[tuple[int, float]]]) -> object:
 # ── the rule ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_activation_falls_with_every_link_and_the_strongest_way_counts() -> None:
+def test_activation_falls_with_every_link_and_the_strongest_path_counts() -> None:
     links = {1: [(2, 1.0), (3, 0.5)], 2: [(3, 1.0)], 3: [(4, 1.0)]}
     made = spread({1: 1.0}, steps(links), RecallWeights(graph_threshold=0.05), hops=3, most=100)  # type: ignore[arg-type]
     levels = dict(zip(made.keys.tolist(), made.levels.tolist(), strict=True))
@@ -58,7 +58,7 @@ def test_a_start_is_reached_from_another_and_never_from_itself() -> None:
     assert alone.keys.tolist() == [2]
 
 
-def test_what_many_ways_lead_to_stands_higher_if_that_is_asked_for() -> None:
+def test_pagerank_ranks_a_memory_with_many_paths_higher() -> None:
     links = {1: [(9, 1.0), (8, 1.0)], 2: [(9, 1.0), (7, 1.0)], 3: [(9, 1.0)]}
     starts = {1: 1.0, 2: 1.0, 3: 1.0}
     plain = spread(starts, steps(links), RecallWeights(), hops=2, most=100)  # type: ignore[arg-type]
@@ -70,13 +70,13 @@ def test_what_many_ways_lead_to_stands_higher_if_that_is_asked_for() -> None:
 
 
 @given(st.dictionaries(st.integers(1, 9), st.lists(st.tuples(st.integers(1, 9), st.floats(0, 1)), max_size=6)), st.booleans())
-def test_no_graph_raises_anything_above_where_it_began(links: dict[int, list[tuple[int, float]]], rank: bool) -> None:
+def test_no_graph_raises_activation_above_that_of_the_start(links: dict[int, list[tuple[int, float]]], rank: bool) -> None:
     made = spread({1: 1.0}, steps(links), RecallWeights(graph_rank=rank), hops=5, most=100)  # type: ignore[arg-type]
     assert all(0.0 < level <= 0.6 + 1e-6 for level in made.levels.tolist())
     assert 1 not in made.keys.tolist()
 
 
-def test_links_are_followed_where_a_question_asks_for_what_they_tell() -> None:
+def test_links_are_followed_for_questions_about_causes_connections_and_entities() -> None:
     weights = RecallWeights()
     asked = {
         text: hops(analyze(text, NOW), weights) for text in ("Why did it fail?", "How is Ada related to Tom?", "What is it?")
@@ -93,7 +93,7 @@ def test_links_are_followed_where_a_question_asks_for_what_they_tell() -> None:
 @pytest.fixture
 def linked(tmp_path: Path) -> Iterator[Engram]:
     """Chains of causes, and people who know people."""
-    with open_mind(tmp_path / "linked") as mem:
+    with open_engram(tmp_path / "linked") as mem:
         for row in rows("chains.csv"):
             found, then, last = (mem.remember(row[name]).id for name in ("found", "then", "last"))
             mem.relate(found, then, "caused_by")
@@ -118,7 +118,7 @@ def _found(mem: Engram, asked: list[tuple[str, set[str]]]) -> float:
     return sum(len(answer & set(texts(mem.recall(question, limit=5)))) / len(answer) for question, answer in asked) / len(asked)
 
 
-def test_a_hit_says_over_which_links_it_came(linked: Engram) -> None:
+def test_a_hit_names_the_links_that_led_to_it(linked: Engram) -> None:
     row = rows("chains.csv")[0]
     hits = linked.recall(row["question"], limit=5)
     root = next(hit for hit in hits if hit.memory.text == row["last"])
@@ -129,8 +129,8 @@ def test_a_hit_says_over_which_links_it_came(linked: Engram) -> None:
     assert "caused_by" in str(told)
 
 
-def test_a_link_leads_into_nothing_that_the_reader_may_not_see(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as rex, open_mind(tmp_path / "vault", agent="eva") as eva:
+def test_links_do_not_lead_to_memories_that_the_reader_may_not_see(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault") as rex, open_engram(tmp_path / "vault", agent="eva") as eva:
         owner = rex.as_reader(OWNER)
         mine = rex.remember("The greenhouse burned down.")
         theirs = eva.remember("A candle was left burning by Ada.")
@@ -149,7 +149,7 @@ def test_a_link_leads_into_nothing_that_the_reader_may_not_see(tmp_path: Path) -
         assert store.edges.passing(rex.reader, [mine.key, theirs.key], Filter()) == {mine.key}
 
 
-def test_what_is_retired_or_not_asked_for_is_not_reached(mem: Engram) -> None:
+def test_links_do_not_lead_to_retired_or_filtered_memories(mem: Engram) -> None:
     effect, cause, other = (mem.remember(text) for text in ("The lamp broke.", "A cat jumped on it.", "Wires were old."))
     mem.relate(effect.id, cause.id, "caused_by")
     mem.relate(effect.id, other.id, "caused_by")
@@ -174,7 +174,7 @@ def test_a_thousand_links_at_one_memory_are_bounded_and_the_surest_are_followed(
     assert cause.text in texts(mem.recall("Why was the merger announced?", limit=3))
 
 
-def test_a_name_that_everything_bears_leads_nowhere(mem: Engram) -> None:
+def test_a_name_in_too_many_memories_is_not_followed(mem: Engram) -> None:
     first = mem.remember("Ada paints doors.")
     for number in range(12):
         mem.remember(f"Ada bought {number} brushes.")
@@ -185,7 +185,7 @@ def test_a_name_that_everything_bears_leads_nowhere(mem: Engram) -> None:
 
 @pytest.mark.parametrize("kind", ["related_to", min(LASTING)])
 @pytest.mark.parametrize(("confidence", "days"), [(1.0, 10), (0.9, 60), (0.5, 200), (0.21, 31), (0.15, 0), (0.05, 400)])
-def test_how_sure_a_link_is_now_is_the_same_in_the_store_as_by_the_rule(
+def test_the_store_computes_the_confidence_of_a_link_as_the_rule_does(
     mem: Engram, kind: str, confidence: float, days: int
 ) -> None:
     one, other = mem.remember("The first of two."), mem.remember("The second one.")

@@ -1,4 +1,4 @@
-"""How recall stands (R16), warming unasked (V9) and what memory pressure sheds (I7), as `health` tells them."""
+"""The states of recall in `health` (R16): degradation, warm-up in the background (V9), caches under memory pressure (I7)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from patience import wait_until
-from recall.minds import FACTS, KEY, open_mind, texts, words_apart
+from recall.vaults import FACTS, KEY, hashing_encoder, open_engram, texts
 
 from engram.dream.limits import DreamLimits
 from engram.engine import Engram
@@ -18,30 +18,30 @@ CARE = {"agent": "rex", "model": "none", "backup_hours": 0, "harden_process": Fa
 
 
 def unasked(path: Path, *tuning: object, **settings: object) -> Engram:
-    return Engram.open(path, key=KEY, embedder=words_apart(), settings={**CARE, **settings}, tuning=tuning)
+    return Engram.open(path, key=KEY, embedder=hashing_encoder(), settings={**CARE, **settings}, tuning=tuning)
 
 
-def test_with_encoder_and_vectors_it_is_full(full: Engram) -> None:
+def test_with_encoder_and_vectors_the_state_is_full(full: Engram) -> None:
     health = full.health()
     assert (health.degradation, health.warnings) == ("full", tuple(w for w in health.warnings if "pressure" in w))
     assert health.index is not None
     assert (health.index.ready, health.index.backend, health.index.origin) == (True, "exact", "rows")
 
 
-def test_without_an_encoder_it_is_words_and_says_so(wordy: Engram) -> None:
+def test_without_an_encoder_the_state_is_words(wordy: Engram) -> None:
     health = wordy.health()
     assert (health.degradation, health.index) == ("words", None)
     assert any("no encoder" in warning for warning in health.warnings)
 
 
-def test_vectors_of_another_model_leave_words(full: Engram, tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault", embedder=hashing_embedder(512)) as other:
+def test_with_vectors_of_another_model_the_state_is_words(full: Engram, tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault", embedder=hashing_embedder(512)) as other:
         health = other.health()
         assert health.degradation == "words"
         assert any("of the model" in warning for warning in health.warnings)
 
 
-def test_while_the_vectors_load_it_is_a_step_below(full: Engram, tmp_path: Path) -> None:
+def test_while_vectors_load_the_state_is_disk_vectors(full: Engram, tmp_path: Path) -> None:
     with unasked(tmp_path / "vault", VectorLimits(warm_patience_s=0.0), DreamLimits(warm_after_s=3600.0)) as mem:
         index = mem._vault.index
         assert index is not None
@@ -61,7 +61,7 @@ def test_while_the_vectors_load_it_is_a_step_below(full: Engram, tmp_path: Path)
         assert after[0].why.signals[0].score == pytest.approx(found[0].why.signals[0].score, abs=1e-5)
 
 
-def test_a_vault_that_stays_open_is_warmed_unasked_and_a_short_run_is_not(full: Engram, tmp_path: Path) -> None:
+def test_a_vault_that_stays_open_loads_its_vectors_and_a_short_run_does_not(full: Engram, tmp_path: Path) -> None:
     with unasked(tmp_path / "vault", DreamLimits(warm_after_s=3600.0)) as mem:
         mem.list()
         assert (mem.health().index, mem.health().degradation) == (None, "full")
@@ -70,12 +70,12 @@ def test_a_vault_that_stays_open_is_warmed_unasked_and_a_short_run_is_not(full: 
 
 
 @pytest.mark.parametrize(("critical", "pressure"), [(100, "critical"), (1_000_000, "elevated")])
-def test_memory_pressure_sheds_masks_and_pages_and_health_says_so(
+def test_memory_pressure_drops_masks_and_pages_and_health_reports_it(
     full: Engram, tmp_path: Path, critical: int, pressure: str
 ) -> None:
     low = {"ram_warning_mib": 50, "ram_critical_mib": critical}
     ballast = bytearray(b"x") * (120 << 20)  # the setting goes no lower than 100 MiB
-    with open_mind(tmp_path / "vault", tuning=[DreamLimits(care_pause_s=0.05)], **low) as mem:
+    with open_engram(tmp_path / "vault", tuning=[DreamLimits(care_pause_s=0.05)], **low) as mem:
         found = [""]
 
         def shed() -> bool:
@@ -92,14 +92,14 @@ def test_memory_pressure_sheds_masks_and_pages_and_health_says_so(
     del ballast
 
 
-def test_nothing_is_shed_without_pressure(full: Engram) -> None:
+def test_no_cache_is_dropped_without_memory_pressure(full: Engram) -> None:
     full.settings.set(ram_warning_mib=1_000_000, ram_critical_mib=1_000_000)
     full.recall("Carla", limit=1)
     assert full._vault.relieve() == "normal"
     assert full.health().shed == ()
 
 
-def test_warm_tells_its_progress(full: Engram, tmp_path: Path) -> None:
+def test_warm_reports_its_progress(full: Engram, tmp_path: Path) -> None:
     told: list[int] = []
     with unasked(tmp_path / "vault") as mem:
         assert mem.warm(120, progress=lambda warmth: told.append(warmth.loaded))

@@ -1,4 +1,4 @@
-"""With the real encoder: what is meant is found, what is not known is not answered, and what differs is not merged."""
+"""With the real encoder: paraphrases are found, unknown things are not answered, and different statements are not merged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from recall.minds import FACTS, open_mind, settle, texts
+from recall.vaults import FACTS, open_engram, settle, texts
 
 from engram.models.embedders import OnnxEmbedder
 from engram.types import Outcome, Reader, Scope, Turn
@@ -28,7 +28,7 @@ MORE = (
     ],
 )
 def test_a_question_in_other_words_is_answered(tmp_path: Path, encoder: OnnxEmbedder, question: str, answer: str) -> None:
-    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+    with open_engram(tmp_path / "vault", embedder=encoder) as mem:
         for fact in (*FACTS, *MORE):
             mem.remember(fact)
         found = mem.recall(question)
@@ -40,9 +40,9 @@ def test_a_question_in_other_words_is_answered(tmp_path: Path, encoder: OnnxEmbe
     "question",
     ["What is the boiling point of mercury?", "Who painted the ceiling of the Sistine Chapel?", "zqxunheard zqxbefore"],
 )
-def test_what_nobody_told_is_not_answered(tmp_path: Path, encoder: OnnxEmbedder, question: str) -> None:
-    """A typed abstention that never comes is none."""
-    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+def test_a_question_about_unknown_things_is_not_answered(tmp_path: Path, encoder: OnnxEmbedder, question: str) -> None:
+    """The outcome must not be ANSWERED."""
+    with open_engram(tmp_path / "vault", embedder=encoder) as mem:
         for fact in (*FACTS, *MORE):
             mem.remember(fact)
         found = mem.recall(question)
@@ -63,9 +63,11 @@ def test_what_nobody_told_is_not_answered(tmp_path: Path, encoder: OnnxEmbedder,
         ("I prefer tabs for indentation in Python code", "I prefer spaces for indentation in Python code"),
     ],
 )
-def test_what_says_something_else_is_a_memory_of_its_own(tmp_path: Path, encoder: OnnxEmbedder, first: str, second: str) -> None:
-    """A change of number, name, day, direction or sign is news. Merged, the newer truth would be lost."""
-    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+def test_a_statement_with_another_meaning_is_a_memory_of_its_own(
+    tmp_path: Path, encoder: OnnxEmbedder, first: str, second: str
+) -> None:
+    """A change of number, name, day, direction or sign is new information, which merging would lose."""
+    with open_engram(tmp_path / "vault", embedder=encoder) as mem:
         mem.observe(user=first)
         report = mem.observe(user=second)
         assert report.counts["merged"] == 0
@@ -80,8 +82,8 @@ def test_what_says_something_else_is_a_memory_of_its_own(tmp_path: Path, encoder
         ("I really love hiking in the mountains.", "I love hiking in the mountains."),
     ],
 )
-def test_a_rephrasing_corroborates(tmp_path: Path, encoder: OnnxEmbedder, first: str, second: str) -> None:
-    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+def test_a_rephrased_statement_corroborates(tmp_path: Path, encoder: OnnxEmbedder, first: str, second: str) -> None:
+    with open_engram(tmp_path / "vault", embedder=encoder) as mem:
         mem.observe(user=first)
         before = mem.list()[0]
         report = mem.observe(user=second)
@@ -90,9 +92,9 @@ def test_a_rephrasing_corroborates(tmp_path: Path, encoder: OnnxEmbedder, first:
         assert mem.list()[0].corroborations == 1
 
 
-def test_what_was_corrected_does_not_come_back_in_other_words(tmp_path: Path, encoder: OnnxEmbedder) -> None:
+def test_a_corrected_fact_does_not_come_back_in_other_words(tmp_path: Path, encoder: OnnxEmbedder) -> None:
     """M19: and what is said of the past, or of another, is no such thing."""
-    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+    with open_engram(tmp_path / "vault", embedder=encoder) as mem:
         new = mem.feedback(mem.remember("My sister lives in Porto").id, correction="My sister lives in Lisbon")
         settle(mem)
         assert mem.remember("My sister is living in Porto").id == new.id
@@ -103,12 +105,12 @@ def test_what_was_corrected_does_not_come_back_in_other_words(tmp_path: Path, en
         assert mem.observe(Turn("My sister is living in Porto.", "Ann")).counts["kept"] == 1
 
 
-def test_labelled_rewordings_of_what_was_corrected(tmp_path: Path, encoder: OnnxEmbedder) -> None:
+def test_few_labelled_rewordings_of_corrected_facts_slip_through(tmp_path: Path, encoder: OnnxEmbedder) -> None:
     """Few come back in other words, and nothing that is true beside them is refused (M19)."""
     with (Path(__file__).parent.parent / "labelled" / "rewordings.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     slipped, refused = [], []
-    with open_mind(tmp_path / "vault", embedder=encoder) as owner:
+    with open_engram(tmp_path / "vault", embedder=encoder) as owner:
         for number, (old, new) in enumerate(dict.fromkeys((row["old"], row["new"]) for row in rows)):
             mem = owner.as_reader(Reader(Scope(agent=f"a{number}")))
             mem.feedback(mem.remember(old).id, correction=new)
@@ -124,10 +126,8 @@ def test_labelled_rewordings_of_what_was_corrected(tmp_path: Path, encoder: Onnx
 
 
 @pytest.mark.parametrize("size", [1, 4, 19])
-def test_in_a_small_vault_too_the_best_of_what_is_unrelated_is_no_answer(
-    tmp_path: Path, encoder: OnnxEmbedder, size: int
-) -> None:
-    with open_mind(tmp_path / "vault", embedder=encoder) as mem:
+def test_in_a_small_vault_the_best_unrelated_memory_is_no_answer(tmp_path: Path, encoder: OnnxEmbedder, size: int) -> None:
+    with open_engram(tmp_path / "vault", embedder=encoder) as mem:
         for fact in (*MORE, *FACTS)[:size]:
             mem.remember(fact)
         for question in ("Who won the cup in 1998?", "Which tyre pressure does the van need?", "What is Marta's birthday?"):

@@ -1,4 +1,4 @@
-"""Why a memory is in an answer, why another is not, and what an answer is worth."""
+"""Explanations of hits and of left out memories, thresholds, modes, reranking, and learning from feedback."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recall.minds import FACTS, OWNER, open_mind, store_of, texts
+from recall.vaults import FACTS, OWNER, open_engram, store_of, texts
 
 from engram.engine import Engram
 from engram.errors import EmbeddingFailed, InvalidQuery, NotFound
@@ -28,7 +28,7 @@ def _id(mem: Engram, fact: str) -> str:
 # ── why not ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_hit_says_that_it_is_one_and_why(full: Engram) -> None:
+def test_the_explanation_of_a_hit_has_its_rank_and_reasons(full: Engram) -> None:
     told = full.explain(ASKED, _id(full, FACTS[1]))
     assert (told.recalled, told.rank, told.stage) == (True, 1, Stage.ANSWER)
     assert "hit number 1" in str(told)
@@ -36,14 +36,14 @@ def test_a_hit_says_that_it_is_one_and_why(full: Engram) -> None:
     assert "words #1" in str(told)
 
 
-def test_one_that_is_too_far_says_by_how_much(full: Engram) -> None:
+def test_a_memory_below_the_threshold_is_explained_with_both_scores(full: Engram) -> None:
     told = full.explain(ASKED, _id(full, FACTS[5]))
     assert (told.recalled, told.stage) == (False, Stage.THRESHOLD)
     assert told.score < told.needed
     assert f"{told.needed:.2f}" in str(told)
 
 
-def test_a_reason_reads_as_a_sentence() -> None:
+def test_an_explanation_reads_as_a_sentence() -> None:
     led, noted = ArmSignal("words", 1, 3.5, 0.6), "how much it tells (+0.16)"
     for why, told in (
         (Why((led,), (noted,)), "it is too far; found by words #1 (3.50, 60%); how much it tells (+0.16)."),
@@ -53,30 +53,30 @@ def test_a_reason_reads_as_a_sentence() -> None:
         assert str(Explanation(id="01", stage=Stage.THRESHOLD, reason="it is too far", why=why)) == told
 
 
-def test_one_below_the_limit_says_so(full: Engram) -> None:
+def test_a_memory_beyond_the_limit_is_explained(full: Engram) -> None:
     ranked = [hit.memory.id for hit in full.recall(ASKED, limit=5)]
     assert full.explain(ASKED, ranked[2], limit=2).stage is Stage.LIMIT
     assert full.explain(ASKED, ranked[2], limit=3).recalled
 
 
-def test_one_over_the_budget_says_so(full: Engram) -> None:
+def test_a_memory_over_the_token_budget_is_explained(full: Engram) -> None:
     assert full.explain(ASKED, _id(full, FACTS[1]), budget=1).stage is Stage.BUDGET
 
 
-def test_what_stands_below_one_over_the_budget_is_over_it_too(full: Engram) -> None:
+def test_every_memory_below_one_over_the_budget_is_over_it_too(full: Engram) -> None:
     found = full.recall(ASKED, limit=5, budget=1, explain=True)
     assert not found
     assert {one.stage for one in found.left_out[:5]} == {Stage.BUDGET}
     assert found.hidden >= 5
 
 
-def test_a_hit_has_one_score(full: Engram) -> None:
+def test_a_hit_has_the_same_score_in_recall_and_explanation(full: Engram) -> None:
     hit = full.recall(ASKED)[0]
     assert full.explain(ASKED, hit.memory.id).score == pytest.approx(hit.score)
 
 
-def test_what_is_left_out_is_scored_on_the_scale_of_the_hits(full: Engram) -> None:
-    """So that one can see by how much it missed."""
+def test_left_out_memories_are_scored_on_the_scale_of_the_hits(full: Engram) -> None:
+    """So that the two can be compared."""
     found = full.recall("Where does Carla live?", limit=2, explain=True)
     assert found.quality.support is not None
     assert found.quality.support < 1
@@ -88,7 +88,7 @@ def test_what_is_left_out_is_scored_on_the_scale_of_the_hits(full: Engram) -> No
         assert full.explain("Where does Carla live?", one.id, limit=2).score == pytest.approx(scores[one.id])
 
 
-def test_one_that_is_archived_or_not_asked_for_says_so(full: Engram) -> None:
+def test_an_archived_or_filtered_memory_is_explained(full: Engram) -> None:
     one = _id(full, FACTS[1])
     told = full.explain(ASKED, one, filters=Filter(kinds=(Kind.SKILL,)))
     assert (told.stage, "kind" in told.reason) == (Stage.FILTER, True)
@@ -100,7 +100,7 @@ def test_one_that_is_archived_or_not_asked_for_says_so(full: Engram) -> None:
     assert (told.stage, "archived" in told.reason) == (Stage.FILTER, True)
 
 
-def test_one_that_no_arm_brought_says_what_was_nearer(full: Engram) -> None:
+def test_a_memory_that_no_arm_found_is_explained_by_the_nearer_ones(full: Engram) -> None:
     full.settings.tune(RecallWeights(recall_candidates=10))
     for number in range(30):
         full.remember(f"Carla saw bird {number} in Lisbon where she lives")
@@ -110,14 +110,14 @@ def test_one_that_no_arm_brought_says_what_was_nearer(full: Engram) -> None:
     assert "nearer" in told.reason
 
 
-def test_of_two_that_say_the_same_one_says_so(mem: Engram) -> None:
+def test_the_duplicate_of_a_hit_is_explained(mem: Engram) -> None:
     owner = mem.as_reader(OWNER)
     ids = [owner.remember("zebra yard", scope=Scope(agent=name)).id for name in ("a", "b")]
     stages = {owner.explain("zebra yard", one, limit=5).stage for one in ids}
     assert stages == {Stage.ANSWER, Stage.DUPLICATE}
 
 
-def test_of_an_unknown_or_foreign_memory_nothing_is_told(full: Engram) -> None:
+def test_an_unknown_or_invisible_memory_is_not_explained(full: Engram) -> None:
     with pytest.raises(NotFound):
         full.explain(ASKED, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
     zoe = full.as_reader(Reader(Scope(agent="zoe")))
@@ -125,7 +125,7 @@ def test_of_an_unknown_or_foreign_memory_nothing_is_told(full: Engram) -> None:
         zoe.explain(ASKED, _id(full, FACTS[1]))
 
 
-def test_a_recall_that_explains_itself_accounts_for_every_candidate(full: Engram) -> None:
+def test_a_recall_with_explain_accounts_for_every_candidate(full: Engram) -> None:
     plain, told = full.recall(ASKED), full.recall(ASKED, explain=True)
     assert plain.left_out == ()
     assert len(told) + len(told.left_out) == told.quality.candidates == 12
@@ -147,18 +147,18 @@ def test_a_courtesy_is_not_looked_up(full: Engram, said: str) -> None:
 @pytest.mark.parametrize(
     "said", ["ok, deploy it", "ok, do it", "thanks! where does Carla live?", "what do I like?", "good morning routine"]
 )
-def test_what_asks_for_something_is_looked_up(full: Engram, said: str) -> None:
+def test_a_message_that_asks_for_something_is_looked_up(full: Engram, said: str) -> None:
     assert full.recall(said).quality.candidates > 0
 
 
-def test_with_a_limit_the_outcome_still_says_what_the_hits_are_worth(full: Engram) -> None:
+def test_with_a_limit_the_outcome_says_if_the_hits_are_an_answer(full: Engram) -> None:
     assert full.recall(ASKED, limit=3).outcome is Outcome.ANSWERED
     far = full.recall("zqxv wvut qqrs", limit=3)
     assert far.outcome is Outcome.BELOW_THRESHOLD
     assert len(far) == 3
 
 
-def test_a_thin_answer_is_looked_for_again_further_down(full: Engram) -> None:
+def test_without_hits_a_wider_search_follows(full: Engram) -> None:
     full.settings.tune(RecallWeights(recall_candidates=10))
     full.settings.set(recall_threshold=50.0)
     for number in range(30):
@@ -171,7 +171,7 @@ def test_a_thin_answer_is_looked_for_again_further_down(full: Engram) -> None:
 # ── versions, kinds, contradictions ────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_was_superseded_never_stands_beside_its_successor(mem: Engram) -> None:
+def test_a_superseded_memory_is_never_a_hit_beside_its_successor(mem: Engram) -> None:
     old = mem.remember("The API is with Heroku")
     new = mem.remember("The API is with Fly")
     assert len(mem.recall("Where does the API run?", limit=5)) == 2
@@ -181,7 +181,7 @@ def test_what_was_superseded_never_stands_beside_its_successor(mem: Engram) -> N
     assert [(one.id, one.stage) for one in found.left_out] == [(old.id, Stage.SUPERSEDED)]
 
 
-def test_a_story_does_not_stand_beside_the_fact_made_from_it(mem: Engram) -> None:
+def test_an_episode_is_no_hit_beside_the_fact_derived_from_it(mem: Engram) -> None:
     story = mem.remember("Ann said that she prefers TypeScript", kind=Kind.EPISODE)
     fact = mem.remember("Ann prefers TypeScript", kind=Kind.FACT)
     assert len(mem.recall("What does Ann prefer?", limit=5)) == 2
@@ -210,14 +210,14 @@ def test_contradiction_and_feedback_move_accuracy(mem: Engram) -> None:
     assert (kept.helpful, kept.unhelpful) == (1, 1)
 
 
-def test_feedback_on_what_is_not_ones_own_is_refused(mem: Engram) -> None:
+def test_feedback_on_a_memory_that_the_reader_may_not_see_is_refused(mem: Engram) -> None:
     kept = mem.remember("The API runs on Heroku")
     with pytest.raises(NotFound):
         mem.as_reader(Reader(Scope(agent="zoe"))).feedback(kept.id, False)
 
 
-def test_hits_are_counted_as_used_but_not_by_guests(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+def test_hits_are_counted_as_used_except_for_guests(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault") as mem:
         kept = mem.remember("The API runs on Heroku")
         for _ in range(3):
             mem.recall("Heroku")
@@ -241,16 +241,18 @@ class _Clock:
 
 @pytest.fixture
 def history(tmp_path: Path) -> tuple[Engram, _Clock]:
-    from recall.minds import KEY, words_apart
+    from recall.vaults import KEY, hashing_encoder
 
     import engram
 
     clock = _Clock()
     settings = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
-    return engram.open(tmp_path / "vault", key=KEY, agent="rex", embedder=words_apart(), settings=settings, clock=clock), clock
+    return engram.open(
+        tmp_path / "vault", key=KEY, agent="rex", embedder=hashing_encoder(), settings=settings, clock=clock
+    ), clock
 
 
-def test_as_of_answers_as_the_memory_stood_then(history: tuple[Engram, _Clock]) -> None:
+def test_as_of_answers_with_the_memories_of_that_moment(history: tuple[Engram, _Clock]) -> None:
     mem, clock = history
     day = timedelta(days=1)
     start = clock.now
@@ -277,7 +279,7 @@ def test_as_of_answers_as_the_memory_stood_then(history: tuple[Engram, _Clock]) 
         assert mem.explain("Carla cello", gone.id, as_of=start + 5 * day).stage is Stage.FILTER
 
 
-def test_as_of_must_be_a_moment(full: Engram) -> None:
+def test_as_of_must_be_a_datetime(full: Engram) -> None:
     with pytest.raises(InvalidQuery, match="as_of"):
         full.recall("Carla", as_of="yesterday")  # type: ignore[arg-type]
 
@@ -294,7 +296,7 @@ def test_as_of_must_be_a_moment(full: Engram) -> None:
         (None, {"fact", "loose", "rule", "skill", "story", "moment"}),
     ],
 )
-def test_a_mode_says_what_sorts_of_memories_answer(mem: Engram, mode: Mode | str | None, wanted: set[str]) -> None:
+def test_a_mode_restricts_the_sorts_of_memories(mem: Engram, mode: Mode | str | None, wanted: set[str]) -> None:
     mem.remember("zebra fact", kind=Kind.FACT)
     mem.remember("zebra loose")
     mem.remember("zebra rule", category="principle")
@@ -310,7 +312,7 @@ def test_a_mode_and_kinds_that_exclude_each_other_find_nothing(mem: Engram) -> N
 
 
 @pytest.mark.parametrize("mode", ["deep", 7, ""])
-def test_an_unknown_mode_is_refused_with_those_there_are(full: Engram, mode: object) -> None:
+def test_an_unknown_mode_is_refused_with_the_list_of_modes(full: Engram, mode: object) -> None:
     with pytest.raises(InvalidQuery, match="facts_only"):
         full.recall("Carla", mode=mode)  # type: ignore[arg-type]
 
@@ -318,7 +320,7 @@ def test_an_unknown_mode_is_refused_with_those_there_are(full: Engram, mode: obj
 # ── other orders ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_ranks_alone_can_join_the_arms(full: Engram) -> None:
+def test_arms_can_be_fused_by_ranks(full: Engram) -> None:
     full.settings.set(fusion="rrf", recall_threshold=0.0)
     found = full.recall(ASKED, limit=3)
     assert found[0].score == pytest.approx(1.0), "first in every arm is 1"
@@ -326,7 +328,7 @@ def test_ranks_alone_can_join_the_arms(full: Engram) -> None:
 
 
 class _Opinionated:
-    """Thinks that short texts answer best."""
+    """A reranker that prefers short texts."""
 
     name = "short-is-good"
 
@@ -339,8 +341,8 @@ class _Opinionated:
         return np.array([-len(text) for text in found], np.float32)
 
 
-def test_a_reranking_model_has_the_last_word(full: Engram, tmp_path: Path) -> None:
-    with open_mind(tmp_path / "other", tuning=[RecallWeights(rerank_weight=1.0)]) as mem:
+def test_a_reranking_model_decides_the_order(full: Engram, tmp_path: Path) -> None:
+    with open_engram(tmp_path / "other", tuning=[RecallWeights(rerank_weight=1.0)]) as mem:
         for fact in FACTS:
             mem.remember(fact)
         mem._vault._reranker = _Opinionated()
@@ -350,8 +352,8 @@ def test_a_reranking_model_has_the_last_word(full: Engram, tmp_path: Path) -> No
         assert "reranked" in str(found[0].why)
 
 
-def test_a_reranking_model_that_fails_leaves_the_order_and_a_note(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "other") as mem:
+def test_a_failing_reranking_model_leaves_the_order_and_a_note(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "other") as mem:
         for fact in FACTS:
             mem.remember(fact)
         mem._vault._reranker = _Opinionated(fails=True)
@@ -360,7 +362,7 @@ def test_a_reranking_model_that_fails_leaves_the_order_and_a_note(tmp_path: Path
         assert found.outcome is Outcome.DEGRADED
 
 
-def test_diversity_puts_repetitions_further_down(mem: Engram) -> None:
+def test_diversity_ranks_repetitions_lower(mem: Engram) -> None:
     for text in ("zebra yard", "zebra yard again", "chess"):
         mem.remember(text)
     assert texts(mem.recall("zebra yard chess", limit=3)) == ["zebra yard", "zebra yard again", "chess"]
@@ -370,14 +372,14 @@ def test_diversity_puts_repetitions_further_down(mem: Engram) -> None:
     assert found.quality.rerank == "calibrated+mmr"
 
 
-def test_words_count_less_where_they_hold_little_of_the_question(full: Engram) -> None:
+def test_words_count_less_if_the_best_text_match_holds_little_of_the_question(full: Engram) -> None:
     own = full.recall("Carla lives in Lisbon").quality.weights
     other = full.recall("Carla, computers, marathon, coffee, garage, sunlight, standup, winters and Rust").quality.weights
     assert other["words"] < own["words"]
     assert sum(other.values()) == pytest.approx(1.0)
 
 
-def test_what_an_assistant_said_stands_below_what_a_person_said_unless_it_is_asked_for(mem: Engram) -> None:
+def test_an_assistants_words_rank_below_a_persons_unless_they_are_asked_for(mem: Engram) -> None:
     mem.observe(Turn("Turmeric soup helps against winter colds, many cooks say.", "assistant"))
     mem.observe(Turn("Turmeric soup helped against my winter cold.", "Ann"))
     plain = mem.recall("Does turmeric soup help against winter colds?", limit=2)
@@ -386,7 +388,7 @@ def test_what_an_assistant_said_stands_below_what_a_person_said_unless_it_is_ask
     assert mem.recall("What did you say about turmeric soup and winter colds, many cooks?", limit=2)[0].memory.speaker != "Ann"
 
 
-def test_an_answer_about_someone_else_says_that_it_is_none(mem: Engram) -> None:
+def test_hits_about_someone_else_are_below_the_threshold(mem: Engram) -> None:
     for thing in ("red bicycle", "red kite", "blue bicycle", "red lamp", "green bicycle", "red chair"):
         mem.observe(Turn(f"I bought a {thing} in Porto last week.", "Ann"))
     mem.observe(Turn("I planted lemon trees behind the house.", "Bob"))
@@ -399,19 +401,19 @@ def test_an_answer_about_someone_else_says_that_it_is_none(mem: Engram) -> None:
 # ── learning ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_helped_moves_the_weights_and_the_vault_remembers(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+def test_helpful_feedback_moves_the_arm_weights_and_is_stored(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault") as mem:
         kept = [mem.remember(fact) for fact in FACTS]
         before = mem.recall(ASKED).quality.weights["vectors"]
         for _ in range(5):
             mem.feedback(kept[1].id, True, query=ASKED)
         after = mem.recall(ASKED).quality.weights["vectors"]
         assert after != before
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         assert mem.recall(ASKED).quality.weights["vectors"] == pytest.approx(after)
 
 
-def test_the_weight_follows_the_arm_that_helped_and_never_goes_far() -> None:
+def test_the_weight_moves_towards_the_helpful_arm_within_bounds() -> None:
     found_by_words = [ArmSignal("vectors", 9, 0.1, 0.1), ArmSignal("words", 1, 5.0, 0.9)]
     assert shifted(0.0, 0.75, found_by_words, helpful=True) < 0 < shifted(0.0, 0.75, found_by_words, helpful=False)
     shift = 0.0
@@ -421,7 +423,7 @@ def test_the_weight_follows_the_arm_that_helped_and_never_goes_far() -> None:
     assert shifted(0.1, 0.75, [], helpful=True) == 0.1
 
 
-def test_poor_answers_become_a_warning_once_there_are_enough() -> None:
+def test_enough_poor_answers_become_a_warning() -> None:
     def quality(relevancy: float) -> Quality:
         return Quality(
             strategy="vectors+words", weights={}, support=None, rerank="", candidates=9, returned=3, relevancy=relevancy,
@@ -439,7 +441,7 @@ def test_poor_answers_become_a_warning_once_there_are_enough() -> None:
     assert tuning.warnings == ()
 
 
-def test_health_tells_of_poor_answers(full: Engram) -> None:
+def test_health_reports_poor_answers(full: Engram) -> None:
     assert not any("relevancy" in warning for warning in full.health().warnings)
     for _ in range(12):
         full.recall("zqxv wvut qqrs", limit=3)

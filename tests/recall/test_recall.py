@@ -1,4 +1,4 @@
-"""A question and its answer: what comes back, in which order, with which reasons, and what an empty answer means."""
+"""Recall: hits, their order and reasons, limits, filters, scopes, and the meaning of an empty answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recall.minds import FACTS, OWNER, last_change, open_mind, settle, store_of, texts
+from recall.vaults import FACTS, OWNER, last_change, open_engram, settle, store_of, texts
 
 from engram.engine import Engram
 from engram.errors import EngramError, InvalidQuery
@@ -29,7 +29,7 @@ def test_a_question_in_a_vault_of_a_dozen_facts_is_answered(full: Engram) -> Non
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_the_first_memories_of_a_new_vault_are_found(mem: Engram, size: int) -> None:
-    """The first thing anybody tries: keep one sentence, ask for it."""
+    """The first thing that users try: remember one sentence, ask for it."""
     for fact in FACTS[:size]:
         mem.remember(fact)
     found = mem.recall("What runs on Heroku in Frankfurt?")
@@ -38,7 +38,7 @@ def test_the_first_memories_of_a_new_vault_are_found(mem: Engram, size: int) -> 
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 12])
-def test_without_an_encoder_words_find_it_and_the_answer_says_so(wordy: Engram, size: int) -> None:
+def test_without_an_encoder_words_find_memories_and_a_note_says_so(wordy: Engram, size: int) -> None:
     for fact in FACTS[:size]:
         wordy.remember(fact)
     found = wordy.recall("What runs on Heroku in Frankfurt?")
@@ -48,11 +48,11 @@ def test_without_an_encoder_words_find_it_and_the_answer_says_so(wordy: Engram, 
     assert found.quality.strategy == "words"
 
 
-def test_what_has_no_vector_yet_is_not_said_to_be_unknown(tmp_path: Path) -> None:
-    """As after a model was installed, in a run too short for the vectors to be made beside it."""
-    with open_mind(tmp_path / "v", words_only=True) as mem:
+def test_an_empty_answer_is_degraded_while_memories_lack_vectors(tmp_path: Path) -> None:
+    """As after a model was installed, in a run too short to compute the vectors."""
+    with open_engram(tmp_path / "v", words_only=True) as mem:
         mem.remember(FACTS[0])
-    with open_mind(tmp_path / "v") as mem:
+    with open_engram(tmp_path / "v") as mem:
         found = mem.recall("zebras of the savannah")
         assert (found.outcome, len(found)) == (Outcome.DEGRADED, 0)
         assert "engram model fill" in " ".join(found.notes)
@@ -62,21 +62,21 @@ def test_what_has_no_vector_yet_is_not_said_to_be_unknown(tmp_path: Path) -> Non
         assert (found.outcome is Outcome.DEGRADED, found.notes) == (False, ())
 
 
-def test_an_empty_vault_knows_nothing(mem: Engram) -> None:
+def test_an_empty_vault_answers_nothing_known(mem: Engram) -> None:
     found = mem.recall("Where does Carla live?")
     assert (found.outcome, len(found), found.hidden) == (Outcome.NOTHING_KNOWN, 0, 0)
     assert found.quality.strategy
     assert found.quality.returned == 0
 
 
-def test_what_is_held_back_is_counted_and_named(full: Engram) -> None:
+def test_withheld_memories_are_counted(full: Engram) -> None:
     full.settings.set(recall_threshold=50.0)
     found = full.recall("Where does Carla live?")
     assert (found.outcome, len(found)) == (Outcome.BELOW_THRESHOLD, 0)
     assert found.hidden > 0
 
 
-def test_an_answer_while_the_index_loads_says_so(full: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_while_the_index_loads_has_a_note(full: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(full._vault.index), "search", lambda *_, **__: None)
     found = full.recall("Where does Carla live?", limit=3)
     assert found.outcome is Outcome.DEGRADED
@@ -84,8 +84,8 @@ def test_an_answer_while_the_index_loads_says_so(full: Engram, monkeypatch: pyte
     assert texts(found)[0] == FACTS[1]
 
 
-def test_an_encoder_that_fails_leaves_words_and_a_note(tmp_path: Path) -> None:
-    """Other people's functions raise what they like."""
+def test_a_failing_encoder_leaves_words_and_a_note(tmp_path: Path) -> None:
+    """A custom encoder may raise any exception."""
     answers = [True]
 
     def moody(asked: list[str]) -> object:
@@ -93,7 +93,7 @@ def test_an_encoder_that_fails_leaves_words_and_a_note(tmp_path: Path) -> None:
             raise ConnectionError("the model's server is down")
         return np.ones((len(asked), 8))
 
-    with open_mind(tmp_path / "vault", embedder=CallableEmbedder(moody, name="moody", dimensions=8)) as mem:
+    with open_engram(tmp_path / "vault", embedder=CallableEmbedder(moody, name="moody", dimensions=8)) as mem:
         mem.remember("The API runs on Heroku")
         answers[0] = False
         found = mem.recall("Heroku", limit=3)
@@ -104,11 +104,11 @@ def test_an_encoder_that_fails_leaves_words_and_a_note(tmp_path: Path) -> None:
         assert report.notes
 
 
-def test_the_words_of_an_encoders_error_do_not_reach_the_answer(tmp_path: Path) -> None:
+def test_the_message_of_an_encoder_error_does_not_reach_the_answer(tmp_path: Path) -> None:
     def leaky(asked: list[str]) -> object:
         raise ValueError(asked[0])
 
-    with open_mind(tmp_path / "vault", embedder=CallableEmbedder(leaky, name="leaky", dimensions=8)) as mem:
+    with open_engram(tmp_path / "vault", embedder=CallableEmbedder(leaky, name="leaky", dimensions=8)) as mem:
         assert "zqsecret" not in " ".join(mem.recall("zqsecret").notes)
 
 
@@ -117,12 +117,12 @@ def test_the_words_of_an_encoders_error_do_not_reach_the_answer(tmp_path: Path) 
 
 @pytest.mark.parametrize("dimensions", [1024, 32])
 def test_vectors_of_another_model_are_never_compared(tmp_path: Path, dimensions: int) -> None:
-    """Words alone with a note; what is heard is kept without a vector; never a score between two models' vectors."""
-    with open_mind(tmp_path / "vault") as mem:
+    """Answers are from words alone with a note, and new memories are stored without a vector."""
+    with open_engram(tmp_path / "vault") as mem:
         mem.remember("The API runs on Heroku")
     made = hashing_embedder(dimensions)
     other = CallableEmbedder(lambda asked: made.passages(list(asked)), name="another model", dimensions=dimensions)
-    with open_mind(tmp_path / "vault", embedder=other) as mem:
+    with open_engram(tmp_path / "vault", embedder=other) as mem:
         found = mem.recall("Heroku", limit=3)
         assert found.outcome is Outcome.DEGRADED
         assert "E3003" in " ".join(found.notes), "it is not loading, it will never have loaded"
@@ -138,13 +138,13 @@ def test_vectors_of_another_model_are_never_compared(tmp_path: Path, dimensions:
             mem.backfill()
 
 
-def test_a_vault_can_go_over_to_another_model(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+def test_a_vault_can_be_moved_to_another_model(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault") as mem:
         for fact in FACTS:
             mem.remember(fact)
     made = hashing_embedder(256)
     other = CallableEmbedder(lambda asked: made.passages(list(asked)), name="another model", dimensions=256)
-    with open_mind(tmp_path / "vault", embedder=other) as mem:
+    with open_engram(tmp_path / "vault", embedder=other) as mem:
         with pytest.raises(EngramError, match="E4001"):
             mem.backfill(anew=True)
         assert mem.as_reader(OWNER).backfill(anew=True) == len(FACTS)
@@ -154,20 +154,20 @@ def test_a_vault_can_go_over_to_another_model(tmp_path: Path) -> None:
         assert (found.quality.strategy, texts(found), found.notes) == ("vectors+words", [FACTS[1]], ())
 
 
-def test_a_model_that_fails_takes_no_vectors_away(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+def test_a_failing_model_removes_no_vectors(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault") as mem:
         mem.remember(FACTS[0])
     broken = CallableEmbedder(lambda asked: 1 / 0, name="broken", dimensions=8)
-    with open_mind(tmp_path / "vault", embedder=broken) as mem, pytest.raises(EngramError, match="E3002"):
+    with open_engram(tmp_path / "vault", embedder=broken) as mem, pytest.raises(EngramError, match="E3002"):
         mem.as_reader(OWNER).backfill(anew=True)
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         assert mem.recall("Heroku", limit=1).quality.strategy == "vectors+words"
 
 
 # ── order, limits, budget ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_hits_are_sorted_and_each_is_there_once(full: Engram) -> None:
+def test_hits_are_sorted_and_distinct(full: Engram) -> None:
     found = full.recall("Where does my sister Carla live, and what runs on Heroku?", limit=10)
     scores = [hit.score for hit in found]
     assert scores == sorted(scores, reverse=True)
@@ -175,23 +175,23 @@ def test_hits_are_sorted_and_each_is_there_once(full: Engram) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 3, 12])
-def test_a_limit_is_kept(full: Engram, limit: int) -> None:
+def test_a_limit_bounds_the_hits(full: Engram, limit: int) -> None:
     assert len(full.recall("Carla Heroku chess tea", limit=limit)) == limit
 
 
 @pytest.mark.parametrize("limit", [13, 1000, 10**30])
-def test_a_huge_limit_is_all_there_is(full: Engram, limit: int) -> None:
+def test_a_huge_limit_returns_all_memories(full: Engram, limit: int) -> None:
     assert len(full.recall("Carla Heroku chess tea", limit=limit)) == 12
 
 
 @pytest.mark.parametrize("name", ["limit", "budget"])
 @pytest.mark.parametrize("value", [0, -1, 2.5, "3", True, float("nan")])
-def test_a_limit_or_budget_that_is_none_is_refused_by_name(full: Engram, name: str, value: object) -> None:
+def test_an_invalid_limit_or_budget_is_refused_by_name(full: Engram, name: str, value: object) -> None:
     with pytest.raises(InvalidQuery, match=name):
         full.recall("Carla", **{name: value})
 
 
-def test_a_budget_is_kept_and_best_hits_come_first(full: Engram) -> None:
+def test_a_token_budget_is_kept_and_the_best_hits_come_first(full: Engram) -> None:
     whole = full.recall("Carla Heroku chess tea", limit=12)
     some = full.recall("Carla Heroku chess tea", limit=12, budget=25)
     assert 0 < len(some) < len(whole)
@@ -237,20 +237,20 @@ def test_a_question_without_words_is_refused_or_finds_nothing(full: Engram, ques
         "-Heroku", "^Heroku", "Heroku') OR 1=1 --", "rowid:1 Heroku", "Heroku OR", "(((Heroku", "lexicon MATCH 'Heroku'",
     ],
 )  # fmt: skip
-def test_operators_of_the_index_are_words_like_others(full: Engram, question: str) -> None:
+def test_operators_of_the_text_index_are_searched_as_words(full: Engram, question: str) -> None:
     assert isinstance(full.recall(question).hits, tuple)
     if "Heroku" in question:
         assert texts(full.recall(question, limit=1)) == [FACTS[0]]
 
 
-def test_a_question_of_stop_words_is_answered_if_the_words_are_there(wordy: Engram) -> None:
+def test_a_question_of_stop_words_finds_memories_with_these_words(wordy: Engram) -> None:
     wordy.remember("To be or not to be")
     wordy.remember("Something else entirely")
     assert texts(wordy.recall("to be or not to be", limit=3)) == ["To be or not to be"]
 
 
 @pytest.mark.parametrize("question", ["x" * 10_000_000, "word " * 2_000_000, "\ud800", "tea \udfff", None, 7, b"tea"])
-def test_a_question_that_is_none_is_refused(full: Engram, question: str) -> None:
+def test_an_invalid_question_is_refused(full: Engram, question: str) -> None:
     with pytest.raises(InvalidQuery):
         full.recall(question)
 
@@ -261,19 +261,19 @@ def test_the_longest_question_costs_little(full: Engram) -> None:
 
 
 @pytest.mark.parametrize("now", [datetime(2026, 1, 1), datetime(1, 1, 1), datetime(9999, 12, 31, tzinfo=UTC)])
-def test_any_moment_may_be_the_moment_of_the_question(full: Engram, now: datetime) -> None:
+def test_a_question_may_be_asked_at_any_moment(full: Engram, now: datetime) -> None:
     hit = full.recall("Where does Carla live?", limit=1, now=now)[0]
     assert 0 <= hit.trust.freshness <= 1
     assert 0 <= hit.trust.composite <= 1
 
 
 @pytest.mark.parametrize("options", [{"now": "today"}, {"filters": "fact"}, {"filters": Filter(since="2026")}])  # type: ignore[arg-type]
-def test_options_that_are_none_are_errors_of_ours(full: Engram, options: dict[str, object]) -> None:
+def test_invalid_options_raise_our_errors(full: Engram, options: dict[str, object]) -> None:
     with pytest.raises(EngramError):
         full.recall("Carla", limit=1, **options)  # type: ignore[arg-type]
 
 
-def test_other_scripts_are_found(mem: Engram) -> None:
+def test_memories_in_other_scripts_are_found(mem: Engram) -> None:
     said = ["גרתי בתל אביב עם אחותי", "我昨天在东京吃了拉面", "Мой брат живёт в Казани", "ฉันชอบกินข้าวเหนียว"]
     for text in said:
         mem.remember(text)
@@ -309,7 +309,7 @@ def sorted_facts(mem: Engram) -> Engram:
         (Filter(attributes={"colour": "red"}, categories=("animal",)), set()),
     ],
 )
-def test_filters_hold_for_every_arm(sorted_facts: Engram, where: Filter, wanted: set[str]) -> None:
+def test_filters_apply_to_every_arm(sorted_facts: Engram, where: Filter, wanted: set[str]) -> None:
     found = sorted_facts.recall("zebra", limit=9, filters=where)
     assert {text.split()[1] for text in texts(found)} == wanted
 
@@ -325,7 +325,7 @@ def test_archived_memories_are_never_found_and_restored_ones_are(full: Engram) -
 # ── reasons and figures ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_why_has_what_each_arm_said(full: Engram) -> None:
+def test_why_has_the_signal_of_each_arm(full: Engram) -> None:
     hit = full.recall("Where does Carla live?", limit=3)[0]
     signals = {signal.arm: signal for signal in hit.why.signals}
     assert signals.keys() == {"vectors", "words"}
@@ -335,14 +335,14 @@ def test_why_has_what_each_arm_said(full: Engram) -> None:
     assert "words #1" in str(hit.why)
 
 
-def test_an_arm_that_did_not_find_it_has_rank_0(full: Engram) -> None:
+def test_an_arm_that_did_not_find_a_hit_has_rank_0(full: Engram) -> None:
     last = full.recall("Carla", limit=12)[-1]
     ranks = {signal.arm: signal.rank for signal in last.why.signals}
     assert ranks["words"] == 0
     assert ranks["vectors"] > 0
 
 
-def test_the_figures_of_an_answer_are_all_there(full: Engram) -> None:
+def test_an_answer_has_all_quality_figures(full: Engram) -> None:
     found = full.recall("Where does Carla live?", limit=5)
     quality = found.quality
     assert quality.strategy == "vectors+words"
@@ -370,7 +370,7 @@ def test_recall_writes_nothing(full: Engram) -> None:
 # ── scope ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_other_scopes_are_not_found_by_words_vectors_or_what_stands_around(mem: Engram) -> None:
+def test_other_scopes_are_not_found_by_words_vectors_or_neighbouring_words(mem: Engram) -> None:
     zoe = mem.as_reader(Reader(Scope(agent="zoe")))
     zoe.observe(
         Turn("I bought a zqvelodrome ticket in Lisbon.", session="s"), Turn("My sister Carla came along too.", session="s")
@@ -382,7 +382,7 @@ def test_other_scopes_are_not_found_by_words_vectors_or_what_stands_around(mem: 
     assert "zqvelodrome" in texts(zoe.recall("zqvelodrome", limit=1))[0]
 
 
-def test_what_is_global_is_found_by_every_agent(mem: Engram) -> None:
+def test_global_memories_are_found_by_every_agent(mem: Engram) -> None:
     mem.remember("The office is closed on Fridays", scope=Scope())
     zoe = mem.as_reader(Reader(Scope(agent="zoe")))
     assert texts(zoe.recall("office Fridays", limit=3)) == ["The office is closed on Fridays"]
@@ -398,7 +398,7 @@ def test_a_memory_is_found_at_once_by_both_arms(full: Engram) -> None:
     assert all(signal.rank == 1 for signal in hit.why.signals)
 
 
-def test_new_words_are_found_old_ones_are_not_after_an_update(full: Engram) -> None:
+def test_after_an_update_new_words_are_found_and_old_ones_are_not(full: Engram) -> None:
     kept = full.remember("Our cat Miso sleeps upstairs")
     full.recall("Miso", limit=1)
     full.update(kept.id, text="The parrot Kiki screams all morning")
@@ -410,25 +410,25 @@ def test_new_words_are_found_old_ones_are_not_after_an_update(full: Engram) -> N
             assert signal.rank == 0 if signal.arm == "words" else signal.score < 0.3, "the old words still find it"
 
 
-def test_an_update_makes_the_shorter_forms_anew(full: Engram) -> None:
+def test_an_update_recomputes_summary_and_tag(full: Engram) -> None:
     """A summary and a tag of words that were corrected would be shown instead of the correction."""
     kept = full.remember("Our cat Miso sleeps upstairs")
     new = full.update(kept.id, text="The parrot Kiki screams all morning")
     assert "Miso" not in f"{new.summary} {new.key_fact} {new.tag}"
 
 
-def test_a_vault_that_was_filled_without_an_encoder_gets_its_vectors(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault", words_only=True) as mem:
+def test_a_vault_filled_without_an_encoder_gets_its_vectors_later(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault", words_only=True) as mem:
         for fact in FACTS:
             mem.remember(fact)
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         settle(mem)
         mem._vault.observer.backfill(OWNER)
         assert mem.health().pending_embeddings == 0
         assert mem.recall("Where does Carla live?", limit=1).quality.strategy == "vectors+words"
 
 
-def test_reasons_leave_out_what_gave_nothing() -> None:
+def test_reasons_leave_out_arms_that_contributed_nothing() -> None:
     ranks = {arm: np.array([rank]) for arm, rank in (("vectors", 4), ("words", 1), ("entity", 2))}
     parts = {arm: np.array([part], np.float32) for arm, part in (("vectors", -0.5), ("words", 1.5), ("entity", 0.0))}
     told = why(Ranking(np.array([7]), np.array([1.0], np.float32), ranks, parts, parts), 0)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from recall.minds import texts
+from recall.vaults import texts
 
 from engram.engine import Engram
 from engram.env import to_micros

@@ -1,17 +1,17 @@
-"""Questions about time, asked of a vault."""
+"""Questions about time."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 import pytest
-from recall.minds import at, texts
+from recall.vaults import at, texts
 
 from engram.engine import Engram
 from engram.types import Turn
 
 
-def test_what_says_since_when_is_known_and_stands_first_where_that_is_asked(mem: Engram) -> None:
+def test_a_statement_that_says_since_when_ranks_first_if_the_question_asks_when(mem: Engram) -> None:
     kept = mem.remember("Ada has been learning the cello for two years now", happened_at=datetime(2024, 5, 1, tzinfo=UTC))
     mem.remember("Ada plays the cello at the window, her cello is red", happened_at=datetime(2024, 5, 1, tzinfo=UTC))
     assert kept.valid_from is not None
@@ -21,12 +21,12 @@ def test_what_says_since_when_is_known_and_stands_first_where_that_is_asked(mem:
     assert any("how much it tells" in note for note in notes)
 
 
-def test_since_when_is_read_out_of_what_is_heard(mem: Engram) -> None:
+def test_since_when_is_read_from_turns(mem: Engram) -> None:
     mem.observe(Turn("I have worked at the bakery since 2019.", "Ada", at(3)))
     assert [one.valid_from for one in mem.list()] == [datetime(2019, 1, 1, tzinfo=UTC)]
 
 
-def test_what_was_remembered_for_a_moment_is_found_by_a_question_about_that_time(mem: Engram) -> None:
+def test_a_memory_dated_with_a_moment_is_found_by_a_question_about_that_time(mem: Engram) -> None:
     kept = mem.remember("The boiler was replaced", happened_at=at(3))
     found = mem.recall("What happened to the boiler in February 2026?", limit=1, now=at(20))
     assert texts(found) == [kept.text]
@@ -34,7 +34,7 @@ def test_what_was_remembered_for_a_moment_is_found_by_a_question_about_that_time
 
 
 @pytest.mark.parametrize("session", ["talk", "another talk"])
-def test_an_answer_beside_the_turn_that_has_the_words_stands_higher_for_it(mem: Engram, session: str) -> None:
+def test_an_answer_beside_a_turn_with_the_words_of_the_question_ranks_higher(mem: Engram, session: str) -> None:
     other = [f"The {name} needs new paint this spring." for name in ("barn", "fence", "gate", "porch", "shed", "stable", "tower")]
     said = ["Our sailing trip along the coast begins soon.", "Everything we need is packed into eleven wooden crates."]
     for number, text in enumerate([*said, *other]):

@@ -1,4 +1,4 @@
-"""Several at once: threads, processes, readers of other scopes, and a vault of an older format."""
+"""Recall beside other threads, processes and readers, and on a vault of an older format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recall.minds import OWNER, open_mind, texts
+from recall.vaults import OWNER, open_engram, texts
 
 from engram.engine import Engram
 from engram.errors import EngramError
@@ -23,13 +23,13 @@ OLD = Path(__file__).parent.parent / "promises" / "vaults" / "format-1"
 NAMES = ["zebra", "yacht", "violin", "umbrella", "tractor", "saxophone"]
 
 
-def test_another_processes_writes_are_found_in_the_next_recall_by_both_arms(full: Engram, tmp_path: Path) -> None:
+def test_the_next_recall_finds_the_writes_of_another_process_by_both_arms(full: Engram, tmp_path: Path) -> None:
     assert "Miso" not in " ".join(texts(full.recall("cat Miso", limit=3)))
     code = """
         import sys
         from pathlib import Path
-        from recall.minds import open_mind
-        with open_mind(Path(sys.argv[1])) as mem:
+        from recall.vaults import open_engram
+        with open_engram(Path(sys.argv[1])) as mem:
             mem.observe(user="I adopted a grey cat named Miso.")
     """
     paths = [str(Path(__file__).parent.parent), *sys.path]
@@ -44,8 +44,8 @@ def test_another_processes_writes_are_found_in_the_next_recall_by_both_arms(full
     full.forget(hit.memory.id)
 
 
-def test_another_views_erasure_is_gone_from_the_next_recall(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as one, open_mind(tmp_path / "vault") as other:
+def test_the_next_recall_does_not_find_what_another_reader_erased(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault") as one, open_engram(tmp_path / "vault") as other:
         kept = one.remember("Our cat Miso sleeps upstairs")
         assert texts(other.recall("Miso", limit=1)) == [kept.text]
         one.forget(kept.id, erase=True)
@@ -106,8 +106,8 @@ def test_the_same_sentence_from_many_threads_is_one_memory(mem: Engram) -> None:
     assert mem.list()[0].corroborations == 7
 
 
-def test_closing_while_others_recall_raises_only_errors_of_ours(tmp_path: Path) -> None:
-    mem = open_mind(tmp_path / "vault")
+def test_closing_while_others_recall_raises_only_our_errors(tmp_path: Path) -> None:
+    mem = open_engram(tmp_path / "vault")
     mem.remember("Our cat Miso sleeps upstairs")
     strange: list[BaseException] = []
     begun = threading.Event()
@@ -138,9 +138,9 @@ WRITES = st.lists(st.tuples(st.sampled_from(["", "a", "b"]), st.sampled_from(NAM
 
 @settings(max_examples=15)
 @given(writes=WRITES, asked=st.sampled_from(NAMES))
-def test_no_reader_finds_what_is_not_in_its_scope(writes: list[tuple[str, str, bool]], asked: str) -> None:
+def test_no_reader_finds_memories_outside_of_its_scope(writes: list[tuple[str, str, bool]], asked: str) -> None:
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
-    with tempfile.TemporaryDirectory(dir=memory) as place, open_mind(Path(place) / "vault") as mem:
+    with tempfile.TemporaryDirectory(dir=memory) as place, open_engram(Path(place) / "vault") as mem:
         for number, (agent, name, archived) in enumerate(writes):
             owner = mem.as_reader(Reader(Scope(agent=agent)))
             report = owner.observe(Turn(f"I bought a {name} number{number} in Lisbon.", session="same"))
@@ -157,14 +157,14 @@ def test_no_reader_finds_what_is_not_in_its_scope(writes: list[tuple[str, str, b
 
 def test_a_vault_of_the_first_format_is_searchable(tmp_path: Path) -> None:
     shutil.copytree(OLD, tmp_path / "vault")
-    with open_mind(tmp_path / "vault", words_only=True) as mem:
+    with open_engram(tmp_path / "vault", words_only=True) as mem:
         owner = mem.as_reader(OWNER)
         found = owner.recall("What moved to Fly.io on Thursday?", limit=5)
         assert found.outcome is Outcome.DEGRADED
         assert texts(found)[0] == "The API moved to Fly.io on Thursday"
         assert owner.words(found[0].memory.id) == []
         assert found[0].memory.refs == ()
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         owner = mem.as_reader(OWNER)
         owner._vault.observer.backfill(OWNER)
         hit = owner.recall("What moved to Fly.io on Thursday?", limit=1)[0]
@@ -173,7 +173,7 @@ def test_a_vault_of_the_first_format_is_searchable(tmp_path: Path) -> None:
 
 def test_a_memory_of_the_first_format_is_corroborated(tmp_path: Path) -> None:
     shutil.copytree(OLD, tmp_path / "vault")
-    with open_mind(tmp_path / "vault", words_only=True, agent="") as mem:
+    with open_engram(tmp_path / "vault", words_only=True, agent="") as mem:
         before = [m for m in mem.list(limit=100) if m.scope == Scope()]
         if not before:
             pytest.skip("the old vault has nothing global")

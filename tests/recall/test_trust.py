@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recall.minds import open_mind
+from recall.vaults import open_engram
 
 from engram.recall.trust import about, chance_related, likeness, names_stranger, share_held, support
 
@@ -37,7 +37,7 @@ def test_likeness_shared_words_known_names_and_few_candidates_make_hits_related(
 
 
 def test_a_recall_reports_the_chance_that_its_hits_are_related(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         mem.remember("The kiln of the pottery is fired on Mondays")
         assert mem.recall("When is the kiln fired?", limit=3).quality.covered > 0.9
         assert mem.recall("Which kiln did Ursula sell in Ghent?", limit=3).quality.covered < 0.5

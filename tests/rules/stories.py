@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hand_clock import HandClock
-from recall.minds import KEY
+from recall.vaults import KEY
 
 import engram
 from engram.engine import Engram

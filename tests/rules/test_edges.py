@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recall.minds import KEY
+from recall.vaults import KEY
 
 import engram
 from engram.errors import InvalidQuery

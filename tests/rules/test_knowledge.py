@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from hand_clock import HandClock
-from recall.minds import KEY, words_apart
+from recall.vaults import KEY, hashing_encoder
 
 import engram
 from engram.engine import Engram
@@ -25,7 +25,7 @@ ADA = Reader(Scope(agent="ada"))
 
 def open_vault(path: Path, clock: HandClock) -> Engram:
     quiet = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
-    return engram.open(path, key=KEY, agent="rex", embedder=words_apart(), settings=quiet, clock=clock.now)
+    return engram.open(path, key=KEY, agent="rex", embedder=hashing_encoder(), settings=quiet, clock=clock.now)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from hand_clock import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
-from recall.minds import open_mind
+from recall.vaults import open_engram
 from rules.stories import START, did, event, open_story, story
 
 from engram.engine import Engram
@@ -260,7 +260,7 @@ def test_a_failed_attempt_is_offered_as_a_warning(mem: Engram) -> None:
 
 
 def test_a_stated_failure_is_offered_as_a_warning_and_nothing_else_is(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         for said in (
             "We tried Redis streams for the queue and it lost messages.",
             "Never deploy on Fridays.",

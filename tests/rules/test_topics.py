@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from recall.minds import MODELS, NO_MODEL, real_encoder
+from recall.vaults import MODELS, NO_MODEL, real_encoder
 
 from engram.models.embedders import Embedder, hashing_embedder
 from engram.rules.topics import Momentum, Topic, TopicReading, Vector, advance, assess_topic, blend, dependence, similarity

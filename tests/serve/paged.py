@@ -11,7 +11,7 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode
 
-from recall.minds import open_mind
+from recall.vaults import open_engram
 from serve.served import Answer, running
 
 from engram.engine import Engram
@@ -79,7 +79,7 @@ def showing(mem: Engram) -> Iterator[tuple[int, str]]:
 def kept(path: Path, **settings: object) -> Iterator[Engram]:
     """Open a vault as its owner, without rate limits, delays, guards and background passes."""
     calm = {"ask_per_minute": 0, "answer_grid_ms": 0, "guard_injection": False, "dream": False}
-    with open_mind(path, **{**calm, **settings}) as opened:
+    with open_engram(path, **{**calm, **settings}) as opened:
         yield opened.as_reader(OWNER)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from models.servers import Server, probed_too, serving
-from recall.minds import FACTS
+from recall.vaults import FACTS
 from serve.console import Engram
 
 

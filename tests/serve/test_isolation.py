@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recall.minds import open_mind
+from recall.vaults import open_engram
 from serve.served import Api, serving
 from serve.talking import server_of, talk
 from serve.test_parity import ask
@@ -185,7 +185,7 @@ FACES = {"library": library, "http": http, "mcp": mcp}
 @pytest.fixture
 def ada(tmp_path: Path) -> Iterator[Engram]:
     settings = {"ask_per_minute": 0, "guest_ask_per_minute": 0, "answer_grid_ms": 0, "serve_rate": 1_000_000}
-    with open_mind(tmp_path / "vault", agent="ada", **settings) as mem:
+    with open_engram(tmp_path / "vault", agent="ada", **settings) as mem:
         yield mem
 
 

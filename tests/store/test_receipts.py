@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 from hand_clock import HandClock
-from recall.minds import KEY, store_of, words_apart
+from recall.vaults import KEY, hashing_encoder, store_of
 from serve.test_operations import arguments_of
 
 from engram.capture.limits import CaptureLimits
@@ -28,7 +28,7 @@ DOG = "My dog is called Rex."
 @pytest.fixture
 def mem(tmp_path: Path, env: Env) -> Iterator[Engram]:
     settings = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
-    with Engram.open(tmp_path / "v", reader=ME, key=KEY, env=env, settings=settings, embedder=words_apart()) as mem:
+    with Engram.open(tmp_path / "v", reader=ME, key=KEY, env=env, settings=settings, embedder=hashing_encoder()) as mem:
         yield mem
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from recall.minds import open_mind, settle
+from recall.vaults import open_engram, settle
 
 from engram.engine import Engram
 from engram.errors import InvalidContent
@@ -19,7 +19,7 @@ MAIL = "Write to ann.quist@mail.example about the piano"
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         yield mem
 
 
@@ -49,11 +49,11 @@ def test_personal_words_are_nowhere_in_the_database_in_plaintext(mem: Engram) ->
 
 
 def test_a_sealed_memory_reads_as_it_was_written(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "other") as mem:
+    with open_engram(tmp_path / "other") as mem:
         ids = [mem.remember(CARD, attributes={"what": "card"}).id, mem.remember(MAIL).id]
         mem.update(ids[1], text="Write to ann.quist@mail.example about the organ")
         mem.observe(Turn("You can reach me at ann.quist@mail.example tomorrow.", session="s"))
-    with open_mind(tmp_path / "other") as mem:
+    with open_engram(tmp_path / "other") as mem:
         assert mem.get(ids[0]).text == CARD
         assert mem.get(ids[0]).summary
         assert mem.versions(ids[1])[0].text == MAIL
@@ -107,15 +107,15 @@ def test_erasing_a_memory_removes_its_sealed_words(mem: Engram) -> None:
 
 
 def test_sealing_can_be_switched_off(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "open", guard_personal=False) as mem:
+    with open_engram(tmp_path / "open", guard_personal=False) as mem:
         assert mem.remember(CARD).tier is Sensitivity.CLEARTEXT
 
 
 def test_a_given_tier_is_exported_with_an_archive(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "one") as mem:
+    with open_engram(tmp_path / "one") as mem:
         mem.remember("The piano was a gift from the mayor", tier="confidential")
         mem.export(tmp_path / "out.engram", passphrase="a few words that nobody knows")
-    with open_mind(tmp_path / "two") as mem:
+    with open_engram(tmp_path / "two") as mem:
         mem.import_(tmp_path / "out.engram", passphrase="a few words that nobody knows")
         assert [memory.tier for memory in mem.list()] == [Sensitivity.CONFIDENTIAL]
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from recall.minds import OWNER, open_mind
+from recall.vaults import OWNER, open_engram
 
 from engram.dream.limits import DreamLimits
 from engram.engine import Engram
@@ -61,7 +61,7 @@ belongs here or there, and into `everything` below."""
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    with open_mind(tmp_path / "vault", tuning=[UNASKED]) as mem:
+    with open_engram(tmp_path / "vault", tuning=[UNASKED]) as mem:
         yield mem
 
 

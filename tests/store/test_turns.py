@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recall.minds import OWNER, open_mind, store_of
+from recall.vaults import OWNER, open_engram, store_of
 
 from engram.engine import Engram
 from engram.errors import EngramError, NotFound
@@ -19,7 +19,7 @@ from engram.types import Reader, Scope, Turn
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engram]:
-    with open_mind(tmp_path / "vault", words_only=True) as mem:
+    with open_engram(tmp_path / "vault", words_only=True) as mem:
         yield mem
 
 
@@ -139,7 +139,7 @@ def test_known_refs_and_the_last_turn_are_limited_to_the_readers_scope(mem: Engr
 
 def test_turns_past_their_retention_are_removed_and_their_memories_stay(tmp_path: Path) -> None:
     """M17: the words around a memory are removed with the turn that said it."""
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         old, new = datetime(2020, 1, 1, tzinfo=UTC), datetime.now(UTC)
         mem.observe(
             Turn("My sister Carla lives in Lisbon. Zqvelodrome, anyone?", "Ann", at=old, session="s", ref="r1"),
@@ -159,5 +159,5 @@ def test_turns_past_their_retention_are_removed_and_their_memories_stay(tmp_path
 
 
 def test_only_the_owner_may_remove_old_turns(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault", turn_days=1.0) as mem, pytest.raises(EngramError):
+    with open_engram(tmp_path / "vault", turn_days=1.0) as mem, pytest.raises(EngramError):
         store_of(mem).turns.expire(mem.reader)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recall.minds import open_mind
+from recall.vaults import open_engram
 
 from engram.serve.operations import OPERATIONS
 from engram.serve.operations.schema import read
@@ -82,7 +82,7 @@ def test_any_text_has_its_fields(text: str) -> None:
 
 
 def test_show_tells_it(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         kept = mem.remember("Tom writes src/app/main.py in Berlin.")
         shown = OPERATIONS["show"].run(mem, read(OPERATIONS["show"], {"id": kept.id}))
         assert (shown.metadata.people, shown.metadata.places) == (("Tom",), ("Berlin",))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hand_clock import HandClock
-from recall.minds import KEY, settle, texts, words_apart
+from recall.vaults import KEY, hashing_encoder, settle, texts
 
 from engram.engine import Engram
 from engram.env import Env
@@ -25,7 +25,7 @@ class Encoder:
 
     def __init__(self) -> None:
         self.encoded: list[str] = []
-        self._made = words_apart()
+        self._made = hashing_encoder()
 
     def embedder(self) -> CallableEmbedder:
         def embed(some: Sequence[str]) -> object:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from hand_clock import HandClock
-from recall.minds import words_apart
+from recall.vaults import hashing_encoder
 
 from engram.engine import Engram
 from engram.env import Env
@@ -103,7 +103,7 @@ def test_a_turn_becomes_a_slot_after_half_a_minute(mem: Engram, clock: HandClock
 
 
 def test_a_change_of_topic_clears_slots_and_last_turns(path: Path, env: Env, clock: HandClock) -> None:
-    with opened(path, env, embedder=words_apart()) as mem:
+    with opened(path, env, embedder=hashing_encoder()) as mem:
         for text in ("The payment API fails on its health check.", "The health check of the payment API takes a minute."):
             mem.working.hear(Turn(text))
             clock.advance(40)
@@ -134,7 +134,7 @@ def test_private_recalled_and_secret_text_stays_out_of_working_memory(mem: Engra
 
 
 def test_evicted_slots_are_stored_if_they_are_new_and_informative(path: Path, env: Env, clock: HandClock) -> None:
-    with opened(path, env, embedder=words_apart(), working_slots=1) as mem:
+    with opened(path, env, embedder=hashing_encoder(), working_slots=1) as mem:
         mem.remember("The invoices of the payment API go to Lisbon")
         for text in (
             "The payment API fails on its health check in Frankfurt",
@@ -167,7 +167,7 @@ def test_candidates_taken_by_the_caller_are_not_stored(path: Path, env: Env) -> 
 
 def test_observed_turns_enter_working_memory_once_and_are_stored_once(path: Path, env: Env, clock: HandClock) -> None:
     said = "The payment API moves to Frankfurt before the audit in May."
-    with opened(path, env, embedder=words_apart(), working_slots=1) as mem:
+    with opened(path, env, embedder=hashing_encoder(), working_slots=1) as mem:
         mem.observe(Turn(said))
         mem.observe(Turn("An old story of the payment API.", at=clock.now() - timedelta(days=3)))
         assert [turn.text for turn in mem.working.turns] == [said]
@@ -180,15 +180,15 @@ def test_observed_turns_enter_working_memory_once_and_are_stored_once(path: Path
         assert [turn.text for turn in mem.working.turns[1:]] == ["And the ledger of the payment API stays in Oslo.", "Noted."]
         before = [memory.text for memory in mem.list()]
         assert len([text for text in before if "Frankfurt" in text]) == 1
-    with opened(path, env, embedder=words_apart()) as mem:
+    with opened(path, env, embedder=hashing_encoder()) as mem:
         assert [memory.text for memory in mem.list()] == before
 
 
 def test_the_last_observed_turns_are_in_working_memory_after_reopening(path: Path, env: Env, clock: HandClock) -> None:
-    with opened(path, env, embedder=words_apart()) as mem:
+    with opened(path, env, embedder=hashing_encoder()) as mem:
         mem.observe(user="The payment API moves to Frankfurt before the audit in May.")
         assert mem.working.confidence > 0
-    with opened(path, env, embedder=words_apart()) as mem:
+    with opened(path, env, embedder=hashing_encoder()) as mem:
         assert mem.working.confidence > 0
 
 
@@ -196,13 +196,13 @@ def test_the_last_observed_turns_are_in_working_memory_after_reopening(path: Pat
 
 
 def test_working_memory_is_saved_on_close_and_loaded_on_open(path: Path, env: Env, clock: HandClock) -> None:
-    with opened(path, env, embedder=words_apart()) as mem:
+    with opened(path, env, embedder=hashing_encoder()) as mem:
         mem.working.hear(Turn("The payment API fails on its health check."), Turn("Which region is the payment API in?"))
         mem.working.attend("The deploy fails in Frankfurt", activation=0.9)
         confidence, left = mem.working.confidence, mem.working.slots
         assert confidence > 0
     clock.advance(3.9 * HOUR)
-    with opened(path, env, embedder=words_apart()) as mem:
+    with opened(path, env, embedder=hashing_encoder()) as mem:
         assert set(mem.working.slots) > set(left)
         assert "The payment API fails on its health check." in " ".join(slot_texts(mem))  # the last turns were saved too
         assert mem.working.confidence == pytest.approx(confidence)
@@ -348,7 +348,7 @@ def test_invalid_arguments_raise_their_error(mem: Engram) -> None:
 
 
 def test_vectors_of_another_encoder_are_dropped_on_load(path: Path, env: Env) -> None:
-    with opened(path, env, embedder=words_apart()) as mem:
+    with opened(path, env, embedder=hashing_encoder()) as mem:
         mem.working.hear(Turn("The payment API fails."), Turn("The payment API is slow."))
         mem.working.attend("look into it")
     with opened(path, env) as mem:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 from promises.vaults_at_hand import OWNER, image
-from recall.minds import settle
+from recall.vaults import settle
 
 from engram.capture.boxes import fill_boxes
 from engram.engine import Engram

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from promises.security.canaries import CANARY, EXEMPT, LOOKS, in_pages, live, shown_in, tables
 from promises.vaults_at_hand import OWNER, inside, open_vault, store_of
-from recall.minds import open_mind
+from recall.vaults import open_engram
 from serve.served import Api, serving
 
 from engram.engine import Engram
@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def lived(path: Path) -> Iterator[Engram]:
     """A vault in which the word stands in every table that can hold one."""
-    with open_mind(path) as mem:
+    with open_engram(path) as mem:
         mem.remember(NEIGHBOUR)
         live(mem)
         answered_over_the_wire(mem.as_reader(OWNER))
@@ -110,7 +110,7 @@ def named(path: Path) -> list[str]:
 
 def test_the_check_after_an_erasure_finds_and_names_what_is_left(path: Path) -> None:
     """A word, a vector or a digest that is put back is found, and its place is named."""
-    with open_mind(path) as mem:
+    with open_engram(path) as mem:
         kept = mem.remember(f"{CANARY} prefers the window seat")
         with inside(path) as connection:
             held = erasure.Held()
@@ -137,7 +137,7 @@ def test_the_check_after_an_erasure_finds_and_names_what_is_left(path: Path) -> 
 
 
 def test_words_that_other_memories_contain_are_not_reported_as_left(path: Path) -> None:
-    with open_mind(path) as mem:
+    with open_engram(path) as mem:
         mem.remember(NEIGHBOUR)
         gone = mem.remember(f"{NEIGHBOUR}, {CANARY} says")
         notes = mem.as_reader(OWNER).forget(gone.id, erase=True).notes
@@ -146,7 +146,7 @@ def test_words_that_other_memories_contain_are_not_reported_as_left(path: Path) 
 
 def test_a_reader_who_is_not_the_owner_learns_nothing_of_others_by_erasing(path: Path) -> None:
     """Else erasing a word would be an oracle over memories that the reader may not see."""
-    with open_mind(path, agent="ada") as mem:
+    with open_engram(path, agent="ada") as mem:
         mem.remember(f"{CANARY} is on leave")
         rex = mem.as_reader(Reader(Scope(agent="rex"), role=Role.AGENT))
         planted = rex.remember(f"{CANARY} is here")
@@ -159,7 +159,7 @@ def test_a_reader_who_is_not_the_owner_learns_nothing_of_others_by_erasing(path:
 
 
 def test_an_erasure_names_the_backups_that_hold_the_words_and_the_way_out(path: Path) -> None:
-    with open_mind(path) as mem:
+    with open_engram(path) as mem:
         owner = mem.as_reader(OWNER)
         kept = mem.remember(f"{CANARY} is on leave")
         older = owner.backup().path
@@ -169,7 +169,7 @@ def test_an_erasure_names_the_backups_that_hold_the_words_and_the_way_out(path: 
 
 
 def test_only_erasing_can_be_tried_with_dry_run(path: Path) -> None:
-    with open_mind(path) as mem:
+    with open_engram(path) as mem:
         kept = mem.remember("x y z")
         with pytest.raises(InvalidQuery):
             mem.forget(kept.id, dry_run=True)
@@ -177,7 +177,7 @@ def test_only_erasing_can_be_tried_with_dry_run(path: Path) -> None:
 
 
 def test_a_checkpoint_without_the_erased_words_stays(path: Path) -> None:
-    with open_mind(path) as mem:
+    with open_engram(path) as mem:
         kept = mem.remember(f"{CANARY} is on leave")
         mem.working.checkpoint("Paint the fence")
         mem.forget(kept.id, erase=True)

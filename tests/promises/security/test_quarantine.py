@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from promises.vaults_at_hand import OWNER, inside
-from recall.minds import open_mind
+from recall.vaults import open_engram
 
 from engram.engine import Engram
 from engram.env import Env
@@ -109,7 +109,7 @@ def kept(mem: Engram) -> list[Any]:
 def test_imports_of_every_format_are_quarantined(tmp_path: Path, form: str) -> None:
     """Confidence, dates, vectors, tiers, secrets, attacks and scopes, of each format."""
     file = FORMATS[form](tmp_path)
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         done = mem.import_(file)
         assert done.form == form
         memories = kept(mem)
@@ -135,7 +135,7 @@ def test_imports_of_every_format_are_quarantined(tmp_path: Path, form: str) -> N
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_second_import_adds_nothing_and_a_dry_run_stores_nothing(tmp_path: Path, form: str) -> None:
     file = FORMATS[form](tmp_path)
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         trial = mem.import_(file, dry_run=True)
         assert trial.counts
         assert kept(mem) == []
@@ -149,11 +149,11 @@ def test_a_second_import_adds_nothing_and_a_dry_run_stores_nothing(tmp_path: Pat
 
 def test_an_archive_made_elsewhere_is_screened_again_on_import(tmp_path: Path) -> None:
     """The vault that exported it had its guards switched off."""
-    with open_mind(tmp_path / "theirs", **UNGUARDED) as mem:
+    with open_engram(tmp_path / "theirs", **UNGUARDED) as mem:
         for text in SAID:
             mem.remember(text, importance=1.0)
         mem.as_reader(OWNER).export(tmp_path / "theirs.engram", passphrase="a passphrase of words")
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         mem.import_(tmp_path / "theirs.engram", passphrase="a passphrase of words")
         texts = " ".join(memory.text for memory in kept(mem) if not memory.flagged)
         assert FACT.rstrip(".") in texts

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from promises.vaults_at_hand import OWNER, image, inside
-from recall.minds import open_mind, settle
+from recall.vaults import open_engram, settle
 from serve.served import Api, serving
 from serve.talking import call
 
@@ -48,7 +48,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def mem(path: Path) -> Iterator[Engram]:
-    with open_mind(path) as mem:
+    with open_engram(path) as mem:
         yield mem
 
 

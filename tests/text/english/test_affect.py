@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recall.minds import KEY, open_mind
+from recall.vaults import KEY, open_engram
 
 import engram
 from engram.errors import InvalidContent
@@ -125,10 +125,10 @@ def test_strength_and_importance_stay_within_bounds(text: str, outcome: float, c
 
 
 def test_it_is_kept_changed_with_the_words_and_gone_with_them(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         kept = mem.remember(FURIOUS, attributes={"about": "shop"})
         assert kept.affect == affect(FURIOUS)
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         again = mem.get(kept.id)
         assert (again.affect, dict(again.attributes)) == (affect(FURIOUS), {"about": "shop"})
         assert mem.update(kept.id, attributes={"about": "till"}).affect == affect(FURIOUS)
@@ -137,7 +137,7 @@ def test_it_is_kept_changed_with_the_words_and_gone_with_them(tmp_path: Path) ->
 
 
 def test_what_is_heard_corrected_and_done_has_it_too(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         report = mem.observe(user="I am terrified of the audit on Friday, it could ruin us!")
         assert mem.get(report.ids[0]).affect.valence < -0.4
         old = mem.remember(PLAIN)
@@ -148,7 +148,7 @@ def test_what_is_heard_corrected_and_done_has_it_too(tmp_path: Path) -> None:
 
 
 def test_it_is_as_closely_kept_as_the_words(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         kept = mem.remember(f"{FURIOUS} Write to ann.quist@mail.example")
         assert kept.tier is Sensitivity.SENSITIVE
         assert mem.get(kept.id).affect.arousal > 0.5
@@ -158,7 +158,7 @@ def test_it_is_as_closely_kept_as_the_words(tmp_path: Path) -> None:
 
 
 def test_it_travels_in_an_archive_and_its_name_is_not_free(tmp_path: Path) -> None:
-    with open_mind(tmp_path / "vault") as mem:
+    with open_engram(tmp_path / "vault") as mem:
         felt = mem.observe(user=FURIOUS).ids[0]
         was = mem.get(felt).affect
         mem.export(tmp_path / "out.engram", passphrase="a long passphrase of words")

@@ -1,4 +1,4 @@
-"""Vaults that think, for the tests of capture and recall: a fixed key, an encoder of hashed words, an owner who sees all."""
+"""Vaults for tests: a fixed key, an encoder of hashed words, an owner who may see everything."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ FACTS = (
 )
 
 
-def words_apart() -> CallableEmbedder:
-    """So many dimensions that different words have different places."""
+def hashing_encoder() -> CallableEmbedder:
+    """Return an encoder of hashed words with so many dimensions that different words hardly collide."""
     return hashing_embedder(1024)
 
 
-def open_mind(
+def open_engram(
     path: Path,
     *,
     agent: str = "rex",
@@ -50,7 +50,7 @@ def open_mind(
     tuning: Iterable[object] = (),
     **settings: object,
 ) -> Engram:
-    made = None if words_only else embedder or words_apart()
+    made = None if words_only else embedder or hashing_encoder()
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "agent": agent}
     # with patience for a loaded machine
     patient = {"write_patience_s": 60.0, **given, **settings}
@@ -61,7 +61,7 @@ def open_mind(
 
 
 def settle(mem: Engram) -> None:
-    """Until the vector index has loaded what there is."""
+    """Wait until the vector index has loaded all vectors."""
     index = mem._vault.index
     assert index is not None
     assert index.settle(120)
@@ -76,7 +76,7 @@ def last_change(mem: Engram) -> int:
 
 
 def texts(found: Sequence[object]) -> list[str]:
-    """Of memories or of hits."""
+    """Return the texts of memories or of hits."""
     return [one.text if isinstance(one, Memory) else one.memory.text for one in found]  # type: ignore[attr-defined]
 
 
@@ -85,6 +85,6 @@ def at(day: int, hour: int = 12) -> datetime:
 
 
 def real_encoder() -> OnnxEmbedder | None:
-    """The installed encoder; call it with ENGRAM_MODELS set."""
+    """Return the installed encoder, or None; ENGRAM_MODELS must be set."""
     model = catalog.find()
     return OnnxEmbedder(model) if model.installed() else None
