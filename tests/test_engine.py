@@ -24,11 +24,11 @@ from engram import types
 from engram.engine import Engram, open_engram
 from engram.errors import AccessDenied, ConfigInvalid, ContentTooLarge, EngramError, InvalidQuery, NotFound, VaultLocked
 from engram.store.limits import StoreLimits
-from engram.store.ports import Filter
 from engram.store.sqlite.migrations import VERSION
 from engram.types import Health, Kind, Policy, Reader, Role, Scope, Source, Status
 from engram.values import health as vitals
 from engram.values import identity, memories, recall
+from engram.values.query import Filter
 
 KEY = bytes(range(32))
 OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from engram.engine import open_engram as open
     from engram.errors import EngramError
     from engram.models.language_models import Extracted
-    from engram.store.ports import Filter
     from engram.types import (
         Edge,
         Hit,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
         Status,
         Turn,
     )
+    from engram.values.query import Filter
 
 __version__ = "0.1.0"
 
@@ -65,7 +65,7 @@ _HOMES = {
     "open": "engine",
     "EngramError": "errors",
     "Extracted": "models.language_models",
-    "Filter": "store.ports",
+    "Filter": "values.query",
 }
 
 if not TYPE_CHECKING:  # with a `__getattr__`, type checkers would accept any name

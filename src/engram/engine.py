@@ -23,7 +23,7 @@ from engram.models.embedders import Embedder
 from engram.models.language_models import Extractor
 from engram.models.rerankers import Reranker
 from engram.settings import LiveSettings, Settings
-from engram.store.sqlite.vault import Ask
+from engram.store.credentials import Ask
 from engram.types import Policy, Reader, Role, Scope
 from engram.values.entities import Knowledge, KnowledgeMap
 from engram.values.frozen import replace

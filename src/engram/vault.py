@@ -34,6 +34,7 @@ from engram.dream.runner import run
 from engram.dream.schedule import Idle, verb_due
 from engram.env import Env
 from engram.errors import Conflict, DiskFull, EmbedderUnavailable, EngramError, NotFound, VaultDamaged, VaultLocked
+from engram.guard.limits import pressure_at
 from engram.index.vectors.live import LiveIndex
 from engram.log import Log
 from engram.models import catalog
@@ -48,8 +49,8 @@ from engram.recall.searcher import Searcher
 from engram.rules.duplicates import DuplicateWeights
 from engram.rules.edges import EdgeWeights
 from engram.settings import LiveSettings
-from engram.store.sqlite.health import pressure_at
-from engram.store.sqlite.vault import Ask, Credentials, open_vault
+from engram.store.credentials import Ask, Credentials
+from engram.store.open import open_store
 from engram.types import EncoderState, Health, LanguageModelState, Policy, Reader, Role, Turn
 from engram.values.frozen import replace
 from engram.working.memory import save_all
@@ -100,7 +101,7 @@ class OpenVault:
             for note in harden():
                 log.info("%s", note)
         where = vault_path(self.live.now.home or settings_room.home()) if path is None else vault_path(path)
-        self.store, self.notice = open_vault(where, self.live, env, credentials)
+        self.store, self.notice = open_store(where, self.live, env, credentials)
         self.session = session or env.new_id()
         self.closed = False
         self._ending = threading.Event()

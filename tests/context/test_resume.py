@@ -16,9 +16,9 @@ from engram.env import Env
 from engram.errors import InvalidQuery
 from engram.recall.weights import RecallWeights
 from engram.rules.gaps import question_in
-from engram.store.ports import Filter
 from engram.text.tokens import count
 from engram.types import Outcome, Reader, Role, Scope, Turn
+from engram.values.query import Filter
 
 MODEL = "gpt-4"
 REX = Reader(Scope(agent="rex"))

@@ -6,9 +6,9 @@ from hand_clock import HandClock
 from recall.vaults import OWNER
 
 from engram.engine import Engram
-from engram.store.ports import Filter
 from engram.types import Memory, Status
 from engram.values.dreams import PassStatus
+from engram.values.query import Filter
 
 TOWNS = ("Oslo", "Bergen", "Lund", "Kiel", "Riga", "Turku", "Ghent", "Porto", "Faro", "Ulm")
 TRADES = ("baker", "welder", "tailor", "pilot", "glazier", "vintner", "cooper", "printer", "joiner")

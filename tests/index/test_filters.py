@@ -13,8 +13,8 @@ from engram.env import from_micros, to_micros
 from engram.guard.visibility import Visibility, readable
 from engram.index.vectors.filters import ColumnValues, FilterColumns, RowFilter
 from engram.index.vectors.matrix import Rows
-from engram.store.ports import Filter
 from engram.types import Kind, Policy, Reader, Role, Scope, Status
+from engram.values.query import Filter
 
 OWNER = readable(Reader(policy=Policy.ALL, role=Role.OWNER))
 REX = readable(Reader(Scope(agent="rex")))

@@ -26,8 +26,8 @@ from engram.index.vectors.quantized import Quantized
 from engram.index.vectors.tiers import Backend, VectorLimits
 from engram.models.embedders import Vectors
 from engram.settings import LiveSettings
-from engram.store.ports import Filter
 from engram.types import Edge, Kind, Memory, Policy, Reader, Role, Scope, Status
+from engram.values.query import Filter
 
 REX = Scope(agent="rex")
 ADA = Scope(agent="ada")

@@ -24,8 +24,8 @@ from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.quantized import Quantized
 from engram.index.vectors.tiers import Backend
 from engram.store.folder import clear_snapshots
-from engram.store.ports import Filter
 from engram.types import Kind, Reader, Scope, Status
+from engram.values.query import Filter
 
 EVERY = Filter(statuses=())
 

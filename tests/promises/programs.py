@@ -25,11 +25,12 @@ from engram.env import Env
 from engram.errors import EngramError
 from engram.index.vectors.tiers import VectorLimits
 from engram.settings import LiveSettings
+from engram.store.credentials import Credentials
 from engram.store.limits import StoreLimits
 from engram.store.sqlite import migrations
 from engram.store.sqlite import migrations as schema
 from engram.store.sqlite.maintenance import rotate_key
-from engram.store.sqlite.vault import Credentials, alone
+from engram.store.sqlite.vault import alone
 from engram.types import Memory, Scope, Source, Status, Turn
 
 

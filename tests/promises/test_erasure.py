@@ -13,8 +13,8 @@ from promises.vaults_at_hand import ANY_STATUS, OWNER, SPACE, image, inside, ope
 
 from engram.engine import Engram
 from engram.errors import NotFound
-from engram.store.ports import Question
 from engram.types import Edge, Memory, Scope, Space, Status
+from engram.values.query import JudgedQuestion
 
 
 def traces(held: bytes, words: list[str]) -> list[str]:
@@ -40,7 +40,9 @@ def rich(mem: Engram, number: int, length: int) -> tuple[str, list[str]]:
     store.memories.update(OWNER, kept.id, {"text": f"{text} {more}"})
     store.memories.set_status(OWNER, kept.id, Status.ARCHIVED, reason)
     store.vectors.put(OWNER, SPACE, {kept.key: word(number, "vector").encode() * 16}, model="m", dimensions=220)
-    asked = Question(words=word(number, "asked"), vector=word(number, "question").encode() * 16, space=Space(SPACE, "m", 220))
+    asked = JudgedQuestion(
+        words=word(number, "asked"), vector=word(number, "question").encode() * 16, space=Space(SPACE, "m", 220)
+    )
     store.feedback.judge(OWNER, kept.id, False, asked)
     others = [word(number, "vector"), word(number, "question"), word(number, "asked")]
     return kept.id, [*names, *(word(n, f"{number}-{length}") for n in range(length)), *others]

@@ -17,10 +17,10 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import VaultBusy, VaultLocked
 from engram.settings import LiveSettings
+from engram.store.credentials import Credentials
 from engram.store.folder import VaultFolder, read_header
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite import maintenance
-from engram.store.sqlite.vault import Credentials
 from engram.types import Sensitivity
 
 Settings = dict[str, object]

@@ -16,13 +16,13 @@ import apsw
 from engram.crypto.keys import MasterKey
 from engram.engine import Engram
 from engram.env import Env
+from engram.store.credentials import Credentials
 from engram.store.folder import VaultFolder, read_header
 from engram.store.limits import StoreLimits
-from engram.store.ports import Filter
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.vault import Credentials
 from engram.types import Policy, Reader, Role, Scope
+from engram.values.query import Filter
 
 KEY = bytes(range(32))
 OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)

@@ -18,9 +18,8 @@ from engram.recall.arms import GRAPH
 from engram.recall.plan import analyze, hops
 from engram.recall.weights import RecallWeights
 from engram.rules.edges import LASTING, EdgeWeights, confidence_at
-from engram.store.ports import Filter
-from engram.store.sqlite.edges import Step
 from engram.types import Edge, Kind, Memory
+from engram.values.query import Filter, Hop
 
 LABELLED = Path(__file__).parent.parent / "labelled"
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
@@ -31,7 +30,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 def steps(links: Mapping[int, list[tuple[int, float]]]) -> object:
-    return lambda front: [Step(here, there, "related_to", sure) for here in front for there, sure in links.get(here, [])]
+    return lambda front: [Hop(here, there, "related_to", sure) for here in front for there, sure in links.get(here, [])]
 
 
 # ── the rule ───────────────────────────────────────────────────────────────────────────────────────────────────────────

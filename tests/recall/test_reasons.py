@@ -15,8 +15,8 @@ from engram.errors import EmbeddingFailed, InvalidQuery, NotFound
 from engram.recall.selection import CONTRADICTS, DERIVED, SUPERSEDES
 from engram.recall.tuning import Tuning, shifted
 from engram.recall.weights import RecallWeights
-from engram.store.ports import Filter
 from engram.types import ArmSignal, Explanation, Kind, Mode, Outcome, Quality, Reader, Role, Scope, Stage, Turn, Why
+from engram.values.query import Filter
 
 ASKED = "Where does Carla live?"
 

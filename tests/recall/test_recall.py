@@ -14,8 +14,8 @@ from engram.errors import EngramError, InvalidQuery
 from engram.models.embedders import CallableEmbedder, hashing_embedder
 from engram.recall.explain import why
 from engram.recall.fusion import Ranking
-from engram.store.ports import Filter
 from engram.types import Kind, Outcome, Reader, Scope, Status, Turn
+from engram.values.query import Filter
 
 # ── outcomes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 

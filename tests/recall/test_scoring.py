@@ -34,8 +34,8 @@ from engram.recall.scoring import (
 )
 from engram.recall.weights import RecallWeights
 from engram.settings import Settings
-from engram.store.ports import CandidateTraits, Filter
 from engram.types import Affect, Memory, Stage, Status
+from engram.values.query import CandidateTraits, Filter
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 PLAIN = Memory(text="It stands.", key=1, learned_at=NOW, confidence=0.8)

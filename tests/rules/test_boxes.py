@@ -17,9 +17,8 @@ from engram.dream.limits import DreamLimits
 from engram.engine import Engram
 from engram.models.embedders import CallableEmbedder, Vectors, hashing_embedder
 from engram.rules.boxes import BoxItem, BoxLimits, OpenBox, centred, fill, trace_of, words_of
-from engram.store.sqlite.boxes import Filled
 from engram.types import Policy, Reader, Role, Scope, Turn
-from engram.values.episodes import SealReason
+from engram.values.episodes import FilledBox, SealReason
 
 LIMITS = BoxLimits()
 HERE = (1, "s")
@@ -180,7 +179,9 @@ def test_memories_erased_while_boxes_are_filled_are_in_no_topic(tmp_path: Path, 
         since = store.changes.latest(owner)
         start, rows = store.boxes.pending(owner, "none", 10)
         mem.forget(mem.list()[0].id, erase=True)
-        made = Filled(0, rows[0].scope, "", clock.now(), clock.now(), SealReason.OPEN, ("china",), tuple(row.key for row in rows))
+        made = FilledBox(
+            0, rows[0].scope, "", clock.now(), clock.now(), SealReason.OPEN, ("china",), tuple(row.key for row in rows)
+        )
         assert not store.boxes.put(owner, [made], start=start, upto=rows[-1].key, since=since)
         assert store.boxes.put(owner, [made], start=start, upto=rows[-1].key, since=store.changes.latest(owner))
         key = store.boxes.select(owner)[0].key

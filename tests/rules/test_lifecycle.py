@@ -34,8 +34,8 @@ from engram.rules.lifecycle import (
 )
 from engram.rules.strength import base_level, forgetting_curve, half_life, importance, retention, steadiness, strength
 from engram.settings import Settings
-from engram.store.ports import Filter
 from engram.types import Affect, Kind, Memory, Mode, Source, Status
+from engram.values.query import Filter
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = Settings()

@@ -16,11 +16,12 @@ from engram.crypto.keys import MasterKey
 from engram.env import Env
 from engram.errors import EncryptionFailed, EngramError, VaultLocked
 from engram.settings import LiveSettings
+from engram.store.credentials import Credentials
 from engram.store.folder import VaultFolder
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite.connection import explain, require_encryption
 from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.vault import Credentials, open_vault
+from engram.store.sqlite.vault import open_vault
 from engram.types import Memory, Reader
 
 

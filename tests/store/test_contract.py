@@ -24,9 +24,10 @@ from store.vaults import OWNER, quick_folder, sqlite_store, state
 from engram.env import Env
 from engram.errors import AccessDenied, ContentTooLarge, DimensionMismatch, EngramError, InvalidContent, InvalidQuery, NotFound
 from engram.store.limits import StoreLimits
-from engram.store.ports import Filter, Store
+from engram.store.ports import Store
 from engram.text.terms import terms
 from engram.types import Edge, Kind, Memory, Policy, Reader, Role, Scope, Source, Status
+from engram.values.query import Filter
 
 ME = Reader(Scope(agent="rex"))
 EVERY = Filter(statuses=())

@@ -20,9 +20,9 @@ from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
 from engram.store.sqlite.glimpse import Glimpse, glimpse
 from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.working import HANDOFF
 from engram.types import Memory, Policy, Reader, Role, Scope, Sensitivity, Status
 from engram.values.frozen import replace
+from engram.values.working import HANDOFF
 
 REX, ADA = Reader(Scope(agent="rex")), Reader(Scope(agent="ada"))
 NEUTRAL = 86_400 * 10**9

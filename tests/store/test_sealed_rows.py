@@ -10,8 +10,8 @@ from recall.vaults import open_engram, settle
 
 from engram.engine import Engram
 from engram.errors import InvalidContent
-from engram.store.ports import Filter
 from engram.types import Sensitivity, Turn
+from engram.values.query import Filter
 
 CARD = "Pay the tuning with 4111 1111 1111 1111 for the piano"
 MAIL = "Write to ann.quist@mail.example about the piano"

@@ -15,10 +15,10 @@ from recall.vaults import OWNER, open_engram
 from engram.dream.limits import DreamLimits
 from engram.engine import Engram
 from engram.rules.checkpoints import checkpoint_from_bytes
-from engram.store.ports import Filter
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite.working import HANDOFF
 from engram.types import Edge, Memory, Sensitivity, Status, Turn
+from engram.values.query import Filter
+from engram.values.working import HANDOFF
 
 UNASKED = DreamLimits(warm_after_s=3600.0, care_pause_s=3600.0)  # no background work within a test
 CARD = "4111 1111 1111 1111"

@@ -13,11 +13,12 @@ from store.vaults import KEY, OWNER, database_key
 from engram.env import Env
 from engram.errors import DiskFull, EngramError
 from engram.settings import LiveSettings
+from engram.store.credentials import Credentials
 from engram.store.folder import VaultFolder
 from engram.store.sqlite.gate import Gate
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.vault import Credentials, open_vault
+from engram.store.sqlite.vault import open_vault
 from engram.store.sqlite.writer import Opened
 from engram.types import Memory, Reader
 

@@ -13,10 +13,11 @@ import apsw
 from engram.crypto.keys import MasterKey
 from engram.env import Env
 from engram.settings import LiveSettings
+from engram.store.credentials import Credentials
 from engram.store.ports import Store
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.vault import Credentials, open_vault
+from engram.store.sqlite.vault import open_vault
 from engram.types import Counts, Policy, Reader, Role
 
 KEY = bytes(range(32))

@@ -29,9 +29,9 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import Conflict, NotFound, StorageError
 from engram.store.folder import VaultFolder
-from engram.store.ports import Filter
 from engram.types import Kind, Outcome, Policy, Reader, Recall, Role, Scope, Status, Turn
 from engram.types import Memory as EngramMemory
+from engram.values.query import Filter
 
 _ENDPOINTS = ("openai", "ollama")
 _TEMPORARY = "/tmp/qdrant"  # noqa: S108  mem0's default

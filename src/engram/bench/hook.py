@@ -23,7 +23,8 @@ from engram.guard.injection import VERSION
 from engram.hosts import CLAUDE, HOOK_EVENTS, edits
 from engram.serve.operations.operation import ProgressCallback
 from engram.settings import LiveSettings, environment_variable
-from engram.store.sqlite.vault import Credentials, open_vault
+from engram.store.credentials import Credentials
+from engram.store.sqlite.vault import open_vault
 from engram.types import Memory, Policy, Reader, Role
 from engram.values.frozen import frozen
 

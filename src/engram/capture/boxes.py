@@ -13,9 +13,9 @@ from engram.models.embedders import Vectors
 from engram.rules.boxes import BoxItem, BoxLimits, OpenBox, Stream, centred, fill, topic_of, trace_of, words_of
 from engram.rules.topics import Vector
 from engram.settings import LiveSettings
-from engram.store.sqlite.boxes import Filled, Row, Topics
-from engram.store.sqlite.store import SqliteStore
+from engram.store.ports import Store
 from engram.types import Reader
+from engram.values.episodes import BoxRow, BoxTopics, FilledBox
 from engram.values.frozen import replace
 
 _PAGE = 100
@@ -25,7 +25,7 @@ _SCALE_BYTES = 4
 
 
 def fill_boxes(
-    store: SqliteStore,
+    store: Store,
     owner: Reader,
     live: LiveSettings,
     *,
@@ -53,13 +53,13 @@ def fill_boxes(
     return done
 
 
-def _middle(store: SqliteStore, owner: Reader, upto: int) -> Vector | None:
+def _middle(store: Store, owner: Reader, upto: int) -> Vector | None:
     """The mean of the latest vectors; None if there are too few for it to be the middle of anything."""
     latest = store.boxes.latest_vectors(owner, SPACE, upto=upto, limit=_SAMPLE)
     return None if len(latest) < _FEW else np.asarray(_decoded(latest).mean(axis=0), np.float32)
 
 
-def _growing(store: SqliteStore, owner: Reader, streams: Sequence[Stream], middle: Vector | None) -> dict[Stream, OpenBox]:
+def _growing(store: Store, owner: Reader, streams: Sequence[Stream], middle: Vector | None) -> dict[Stream, OpenBox]:
     """Open boxes as they were left, made anew from what is in them."""
     found = {}
     for box, rows in store.boxes.growing(owner, streams, SPACE):
@@ -71,7 +71,7 @@ def _growing(store: SqliteStore, owner: Reader, streams: Sequence[Stream], middl
     return found
 
 
-def _items(rows: Sequence[Row], middle: Vector | None) -> list[BoxItem]:
+def _items(rows: Sequence[BoxRow], middle: Vector | None) -> list[BoxItem]:
     having = [row for row in rows if row.vector is not None] if middle is not None else []
     seen: dict[int, Vector] = {}
     if having and middle is not None:
@@ -86,16 +86,16 @@ def _decoded(stored: Sequence[bytes]) -> Vectors:
     return restore(*decode(stored, len(stored[0]) - _SCALE_BYTES))
 
 
-def _filled(box: OpenBox) -> Filled:
-    return Filled(box.key, *box.stream, box.opened_at, box.last_at, box.sealed, box.topic, tuple(box.fresh))
+def _filled(box: OpenBox) -> FilledBox:
+    return FilledBox(box.key, *box.stream, box.opened_at, box.last_at, box.sealed, box.topic, tuple(box.fresh))
 
 
-def _traced(boxes: Sequence[Filled], known: Mapping[int, Topics]) -> list[Filled]:
+def _traced(boxes: Sequence[FilledBox], known: Mapping[int, BoxTopics]) -> list[FilledBox]:
     """Boxes, each with the trace it goes along; one that follows another of this page is given that one's place.
 
     Done here and not where they are kept: whoever writes waits for that.
     """
-    made: list[Filled] = []
+    made: list[FilledBox] = []
     for number, box in enumerate(boxes):
         others = known[box.scope]
         others.pop(box.key, None)
@@ -106,7 +106,7 @@ def _traced(boxes: Sequence[Filled], known: Mapping[int, Topics]) -> list[Filled
     return made
 
 
-def _retell(store: SqliteStore, owner: Reader) -> None:
+def _retell(store: Store, owner: Reader) -> None:
     """Topics that were emptied when something was erased are made of what is left."""
     since = store.changes.latest(owner)
     emptied = store.boxes.unlabelled(owner, _PAGE)

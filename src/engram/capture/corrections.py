@@ -9,7 +9,7 @@ import numpy as np
 from engram.index.vectors.live import LiveIndex
 from engram.models.embedders import Vectors
 from engram.rules.duplicates import NEAR, DuplicateWeights, same_fact, says_again
-from engram.store.sqlite.store import SqliteStore
+from engram.store.ports import Store
 from engram.text.english.facts import facts, tells_a_change
 from engram.text.english.grammar import named, third_person
 from engram.text.terms import digest_of, terms, word_set
@@ -36,7 +36,7 @@ class Said:
 
 
 def heirs_of(
-    store: SqliteStore, index: LiveIndex | None, reader: Reader, statements: Iterable[Said], weights: DuplicateWeights
+    store: Store, index: LiveIndex | None, reader: Reader, statements: Iterable[Said], weights: DuplicateWeights
 ) -> dict[int, Memory]:
     """Which of these say what was corrected exactly where the reader stands, by number, with what stands in its place."""
     here = replace(reader, policy=Policy.OWN)
@@ -69,7 +69,7 @@ def _means(one: Said, old: Memory, heir: Memory, cosine: float, weights: Duplica
     return any(says_again(wording, old.text, weights, instead=heir.text, cosine=cosine) for wording in told)
 
 
-def _by_facts(store: SqliteStore, here: Reader, said: Mapping[int, Said]) -> dict[int, Memory]:
+def _by_facts(store: Store, here: Reader, said: Mapping[int, Said]) -> dict[int, Memory]:
     """Those that say a fact that was corrected, however it is worded."""
     found: dict[int, Memory] = {}
     for number, one in said.items():

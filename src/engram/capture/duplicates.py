@@ -17,7 +17,7 @@ from engram.capture.statements import Statement
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embedders import Vectors
 from engram.rules.duplicates import DuplicateWeights
-from engram.store.sqlite.store import SqliteStore
+from engram.store.ports import Store
 from engram.text.english.grammar import is_assistant, named
 from engram.text.terms import day_of, digest_of, identity_of, marks, word_set, words
 from engram.types import Fact, Kind, Memory, Policy, Reader, Source
@@ -71,7 +71,7 @@ class Sifted:
 
 
 def sift(
-    store: SqliteStore, index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate], weights: DuplicateWeights
+    store: Store, index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate], weights: DuplicateWeights
 ) -> Sifted:
     """Duplicates are looked for where the reader stands; surprise is about all that the reader sees."""
     known = store.memories.by_digest(reader, [digest for c in candidates for digest in (c.digest, c.quoted) if digest])
@@ -100,7 +100,7 @@ def sift(
     return sifted
 
 
-def _remembered(store: SqliteStore, reader: Reader, candidates: Sequence[Candidate]) -> dict[int, str]:
+def _remembered(store: Store, reader: Reader, candidates: Sequence[Candidate]) -> dict[int, str]:
     """Ids of memories that hold the bare words as the same speaker gave them to be remembered, by the candidate's number.
 
     An answer is kept with its question and is about that; what tells of a day is another on another day.
@@ -128,7 +128,7 @@ def known_as(memory: Memory) -> list[bytes]:
 
 
 def twin_of(
-    store: SqliteStore, index: LiveIndex | None, reader: Reader, memory: Memory, vector: Vectors | None, weights: DuplicateWeights
+    store: Store, index: LiveIndex | None, reader: Reader, memory: Memory, vector: Vectors | None, weights: DuplicateWeights
 ) -> tuple[str | None, float]:
     """The id of a memory where the reader stands that says in other words what is to be remembered; else how new that is."""
     here = replace(reader, policy=Policy.OWN)
@@ -209,7 +209,7 @@ def _near(index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidat
 
 
 def _twins(
-    store: SqliteStore,
+    store: Store,
     index: LiveIndex | None,
     reader: Reader,
     candidates: Sequence[Candidate],
@@ -240,7 +240,7 @@ def _twins(
     return found
 
 
-def _fetched(store: SqliteStore, here: Reader, close: dict[int, list[int]]) -> dict[int, Memory]:
+def _fetched(store: Store, here: Reader, close: dict[int, list[int]]) -> dict[int, Memory]:
     keys = list(dict.fromkeys(key for some in close.values() for key in some))
     return {memory.key: memory for memory in store.memories.fetch(here, keys)} if keys else {}
 

@@ -17,7 +17,7 @@ from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.matrix import encode
 from engram.models.embedders import Embedder, Vectors
 from engram.settings import LiveSettings
-from engram.store.sqlite.store import SqliteStore
+from engram.store.ports import Store
 from engram.types import Reader, Space
 from engram.values.frozen import mutable
 
@@ -35,7 +35,7 @@ def space_of(embedder: Embedder | None) -> Space | None:
     return Space(SPACE, embedder.fingerprint, embedder.dimensions) if embedder is not None and embedder.dimensions else None
 
 
-def encoded(store: SqliteStore, embedder: Embedder, texts: Sequence[str]) -> Vectors:
+def encoded(store: Store, embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """The vectors of passages, if this vault can hold them: those of two models could not be compared."""
     _require_own_space(store, embedder)
     made = embedder.passages(texts)
@@ -43,13 +43,13 @@ def encoded(store: SqliteStore, embedder: Embedder, texts: Sequence[str]) -> Vec
     return made
 
 
-def _require_own_space(store: SqliteStore, embedder: Embedder) -> None:
+def _require_own_space(store: Store, embedder: Embedder) -> None:
     held, own = store.vectors.space(SPACE), space_of(embedder)
     if held is not None and own is not None and held != own:
         raise DimensionMismatch(f"the vectors here are of the model {held.model!r}, not of {own.model!r}.")
 
 
-def fill(store: SqliteStore, reader: Reader, embedder: Embedder, *, page: int, rest: Callable[[], bool] = lambda: False) -> int:
+def fill(store: Store, reader: Reader, embedder: Embedder, *, page: int, rest: Callable[[], bool] = lambda: False) -> int:
     """Make the vectors that are missing, page by page; how many were made. `rest` is called between pages: True ends it.
 
     Texts that the model refuses are passed over; a model that is not there, or refuses a whole page, ends it with its error.
@@ -67,7 +67,7 @@ def fill(store: SqliteStore, reader: Reader, embedder: Embedder, *, page: int, r
             return made
 
 
-def _fill_page(store: SqliteStore, reader: Reader, embedder: Embedder, rows: Sequence[tuple[int, str, str]]) -> int:
+def _fill_page(store: Store, reader: Reader, embedder: Embedder, rows: Sequence[tuple[int, str, str]]) -> int:
     vectors = _of_rows(store, embedder, rows)
     space = space_of(embedder)
     if space is None or not vectors:
@@ -76,7 +76,7 @@ def _fill_page(store: SqliteStore, reader: Reader, embedder: Embedder, rows: Seq
     return store.vectors.put(reader, SPACE, vectors, model=space.model, dimensions=space.dimensions, said=said)
 
 
-def _of_rows(store: SqliteStore, embedder: Embedder, rows: Sequence[tuple[int, str, str]]) -> dict[int, bytes]:
+def _of_rows(store: Store, embedder: Embedder, rows: Sequence[tuple[int, str, str]]) -> dict[int, bytes]:
     """By key. A page that is refused goes one by one: a text that cannot be encoded must not hold up all others."""
     texts = [passage(speaker, text) for _, speaker, text in rows]
     try:
@@ -96,7 +96,7 @@ def _of_rows(store: SqliteStore, embedder: Embedder, rows: Sequence[tuple[int, s
 class Tools:
     """Of one open vault. The encoder and the index may be missing, and may come later."""
 
-    store: SqliteStore
+    store: Store
     embedder: Embedder | None
     index: LiveIndex | None
     live: LiveSettings

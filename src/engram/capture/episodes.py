@@ -21,11 +21,10 @@ from engram.rules.duplicates import LIKE, stem_overlap, stems
 from engram.rules.episodes import failure_reason, narrative, novelty_of, significance_of, surprise_of, valence_of, warning_of
 from engram.rules.skills import SkillWeights, after_use, clusters, learn, match, with_recoveries
 from engram.store.limits import StoreLimits
-from engram.store.ports import Once
-from engram.store.sqlite.episodes import LEARNED_FROM
+from engram.store.receipts import Once
 from engram.store.validation import check_event, check_words
 from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Sensitivity, Source, Space
-from engram.values.episodes import EPISODE, WARNING, Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill
+from engram.values.episodes import EPISODE, LEARNED_FROM, WARNING, Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill
 from engram.values.frozen import replace
 from engram.values.identity import strictest
 

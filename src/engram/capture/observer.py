@@ -32,7 +32,8 @@ from engram.index.vectors.matrix import encode
 from engram.models.embedders import Embedder, Vectors
 from engram.models.language_models import Extractor
 from engram.rules.duplicates import DuplicateWeights
-from engram.store.ports import HeardBefore, Once
+from engram.store.ports import DuplicateTurns
+from engram.store.receipts import Once
 from engram.store.validation import check_memory, check_name, check_turn
 from engram.text import tokens
 from engram.text.english.dates.relative import began
@@ -162,7 +163,7 @@ class Observer:
         while batch.heard.turns:
             try:
                 report = self._store_all(reader, batch.heard, notes, once, batch)
-            except HeardBefore as known:
+            except DuplicateTurns as known:
                 batch = batch.without(known.refs)
                 continue
             sum_.add(batch, report)

@@ -16,7 +16,7 @@ from engram.errors import InjectionBlocked
 from engram.guard import injection, personal_data
 from engram.guard.injection import VERSION, Assessment, InjectionVerdict
 from engram.settings import Settings
-from engram.store.sqlite.store import SqliteStore
+from engram.store.ports import Store
 from engram.types import Memory, Reader, Sensitivity, Turn
 from engram.values.frozen import replace
 from engram.values.identity import strictest
@@ -92,7 +92,7 @@ def version(settings: Settings) -> int:
     return injection.VERSION if settings.guard_injection else 0
 
 
-def rescreen(store: SqliteStore, reader: Reader, settings: Settings, *, after: int, page: int) -> int | None:
+def rescreen(store: Store, reader: Reader, settings: Settings, *, after: int, page: int) -> int | None:
     """Judge the next memories above a key that other rules, or none, have judged; the key to go on from, None at the end.
 
     What reads as an attack is flagged, and so left out of every answer; nothing is removed.

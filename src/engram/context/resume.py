@@ -13,9 +13,9 @@ from engram.recall.selection import is_flagged
 from engram.rules.gaps import question_in
 from engram.rules.resume import Morning, morning
 from engram.store.limits import StoreLimits
-from engram.store.sqlite.working import MIND
 from engram.types import Outcome, Policy, Reader, Recall
 from engram.values.frozen import replace
+from engram.values.working import MIND
 from engram.working.memory import Working
 from engram.working.sets import WorkingSets
 

@@ -14,9 +14,9 @@ from engram.capture.drafts import weighed
 from engram.dream.job import Job, JobContext, JobPage, by_scope
 from engram.recall.selection import without_flagged
 from engram.rules.inference import Inferred, Relation, conclusion_sentence, infer, supports_inference
-from engram.store.sqlite.facts import Related
 from engram.types import Kind, Memory, Reader
 from engram.values.dreams import Cursor, Derive
+from engram.values.entities import RelatedFact
 
 _CHAIN_STEPS = 4
 """Premises followed before and after a fact: the longest chain of premises has five."""
@@ -59,9 +59,9 @@ def _conclusions(context: JobContext, memories: Sequence[Memory]) -> list[Derive
     ]
 
 
-def _reachable(context: JobContext, reader: Reader, facts: Sequence[Related], *, backwards: bool) -> list[Related]:
+def _reachable(context: JobContext, reader: Reader, facts: Sequence[RelatedFact], *, backwards: bool) -> list[RelatedFact]:
     """Return facts about the objects of these facts, and so on; `backwards`: facts whose objects are their subjects."""
-    reached: dict[Related, None] = {}
+    reached: dict[RelatedFact, None] = {}
     frontier = {fact.subject if backwards else fact.object for fact in facts}
     visited = set(frontier)
     for _ in range(_CHAIN_STEPS):
@@ -74,7 +74,7 @@ def _reachable(context: JobContext, reader: Reader, facts: Sequence[Related], *,
     return list(reached)
 
 
-def _usable(facts: Iterable[Related]) -> list[Related]:
+def _usable(facts: Iterable[RelatedFact]) -> list[RelatedFact]:
     return [fact for fact in facts if supports_inference(fact.predicate)]
 
 

@@ -26,7 +26,7 @@ from engram.models.embedders import Embedder
 from engram.rules.duplicates import DuplicateWeights
 from engram.rules.edges import EdgeWeights
 from engram.settings import Settings
-from engram.store.sqlite.store import SqliteStore
+from engram.store.ports import Store
 from engram.types import Memory, Policy, Reader, Scope, Status
 from engram.values.dreams import Cursor, Proposal, Recheck
 from engram.values.frozen import frozen, replace
@@ -39,7 +39,7 @@ PAGE = 64
 class JobContext:
     """The store, reader, settings, time, index and encoder that a job works with. `index` and `embedder` may be missing."""
 
-    store: SqliteStore
+    store: Store
     reader: Reader
     settings: Settings
     now: datetime

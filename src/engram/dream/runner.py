@@ -15,9 +15,8 @@ from engram.dream.invariants import allowed
 from engram.dream.job import Job, JobContext, JobPage
 from engram.dream.probes import ProbeSearcher, choose_probes, run_probes
 from engram.errors import Conflict, SearchTimeout, WriteFailed
-from engram.store.sqlite.revisions import named_in
 from engram.types import Memory
-from engram.values.dreams import AppliedProposals, Cursor, Derive, Pass, PassReport, PassStatus, Proposal, Recheck
+from engram.values.dreams import AppliedProposals, Cursor, Derive, Pass, PassReport, PassStatus, Proposal, Recheck, proposal_ids
 from engram.values.frozen import field, frozen, mutable
 
 
@@ -175,7 +174,7 @@ def _checked(context: JobContext, page: JobPage) -> list[Proposal]:
     """Return the proposals of a page that break no rule and do not restore a corrected statement (M19)."""
     if not page.proposals:
         return []
-    ids = dict.fromkeys(memory_id for proposal in page.proposals for memory_id in named_in(proposal))
+    ids = dict.fromkeys(memory_id for proposal in page.proposals for memory_id in proposal_ids(proposal))
     known = {memory.id: memory for memory in context.store.memories.get(context.reader, list(ids))}
     return [
         proposal
@@ -206,7 +205,7 @@ class _Guard:
         """Probe recall once, before the first change; a resumed pass was probed when it began."""
         if self.before is not None or self._searcher is None or not self._context.limits.dream_probes:
             return
-        ids = dict.fromkeys(memory_id for proposal in proposals for memory_id in named_in(proposal))
+        ids = dict.fromkeys(memory_id for proposal in proposals for memory_id in proposal_ids(proposal))
         memories = self._context.store.memories.get(self._context.reader, list(ids))
         result = run_probes(self._context, self._searcher, choose_probes(self._context, memories))
         if result.share is not None:

@@ -28,7 +28,7 @@ from engram.errors import ContentTooLarge, InvalidContent, NotFound
 from engram.files import archive, turns
 from engram.files.turns import NotATurn
 from engram.settings import Settings
-from engram.store.sqlite.connection import require_encryption
+from engram.store.open import open_foreign
 from engram.types import Memory, Source, Turn
 from engram.values.frozen import field, frozen, mutable, replace
 
@@ -305,26 +305,16 @@ def _sqlite(path: Path, settings: Settings, refused: Refused) -> Iterator[Piece]
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of the table of memories by column name; `text` holds the words, whatever the name of their column."""
-    require_encryption()
     try:
-        connection = apsw.Connection(
-            path.absolute().as_uri() + "?mode=ro", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        )
+        with open_foreign(path) as connection:
+            table, column = _text_column(connection)
+            cursor = connection.execute(f'SELECT * FROM "{table}" ORDER BY rowid')
+            names = [name for name, _ in cursor.get_description()] if cursor.is_readonly else []
+            for values in cursor:
+                row = dict(zip(names, values, strict=True))
+                yield {**row, "text": row.get(column)}
     except apsw.Error:
         raise _not_sqlite(path) from None
-    try:
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        table, column = _text_column(connection)
-        cursor = connection.execute(f'SELECT * FROM "{table}" ORDER BY rowid')
-        names = [name for name, _ in cursor.get_description()] if cursor.is_readonly else []
-        for values in cursor:
-            row = dict(zip(names, values, strict=True))
-            yield {**row, "text": row.get(column)}
-    except apsw.Error:
-        raise _not_sqlite(path) from None
-    finally:
-        connection.close()
 
 
 def _text_column(connection: apsw.Connection) -> tuple[str, str]:

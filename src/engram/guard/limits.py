@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import Any, TypeVar
 
 from engram.errors import RateLimited
+from engram.settings import Settings
 from engram.types import Memory
 from engram.values.frozen import fields, frozen, is_dataclass, replace
 
@@ -107,3 +108,9 @@ def check_rate(rates: RateLimits, this_minute: Sequence[tuple[float, int]], this
             way_out="Begin a new session, or raise `ask_per_session`.",
             after_s=3600.0,
         )
+
+
+def pressure_at(rss: int, settings: Settings) -> str:
+    """What so many bytes of resident memory are called."""
+    mib = rss / 2**20
+    return "critical" if mib >= settings.ram_critical_mib else "elevated" if mib >= settings.ram_warning_mib else "normal"

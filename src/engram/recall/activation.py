@@ -14,10 +14,10 @@ import numpy as np
 
 from engram.recall.fusion import Keys, Scores
 from engram.recall.weights import RecallWeights
-from engram.store.sqlite.edges import Step
 from engram.values.frozen import field, frozen, mutable
+from engram.values.query import Hop
 
-Follow = Callable[[Sequence[int]], Sequence[Step]]
+Follow = Callable[[Sequence[int]], Sequence[Hop]]
 _ROUNDS, _RESTART = 20, 0.15  # of personalized PageRank: rounds, and the chance to restart
 
 
@@ -42,7 +42,7 @@ class Activation:
 def spread(starts: Mapping[int, float], follow: Follow, weights: RecallWeights, *, hops: int, most: int) -> Activation:
     """Spread activation over so many hops; each hop continues from the `most` memories whose level rose most."""
     flow = _Flow(dict(starts), {key: LinkPath(key, ()) for key in starts})
-    steps: list[Step] = []
+    steps: list[Hop] = []
     front = list(starts)
     for _ in range(hops):
         followed = follow(front)
@@ -66,7 +66,7 @@ class _Flow:
     received: dict[int, float] = field(default_factory=dict)
     received_by: dict[int, LinkPath] = field(default_factory=dict)
 
-    def pass_on(self, steps: Sequence[Step], decay: float, least: float) -> set[int]:
+    def pass_on(self, steps: Sequence[Hop], decay: float, least: float) -> set[int]:
         """Pass activation over these links at once, from the levels before them; return the memories whose level rose."""
         before, paths, raised = dict(self.levels), dict(self.paths), set()
         for here, there, by, sure, named in steps:
@@ -83,7 +83,7 @@ class _Flow:
         return raised
 
 
-def _ranked(received: Mapping[int, float], starts: Mapping[int, float], steps: Sequence[Step]) -> dict[int, float]:
+def _ranked(received: Mapping[int, float], starts: Mapping[int, float], steps: Sequence[Hop]) -> dict[int, float]:
     """Scale activation by personalized PageRank, so that memories with many paths to them stand above those with one.
 
     PageRank restarts at the memories of the question. A memory keeps between half and all of its activation, by its rank.

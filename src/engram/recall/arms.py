@@ -18,12 +18,11 @@ from engram.models.embedders import Embedder, Vectors
 from engram.recall.activation import LinkPath, spread
 from engram.recall.fusion import ArmResult, Ranking
 from engram.recall.plan import Plan
-from engram.store.sqlite.edges import Step
-from engram.store.sqlite.rows import narrow
-from engram.store.sqlite.store import SqliteStore
+from engram.store.ports import Store
 from engram.text.english.entities import mentions
 from engram.types import Reader, Space, TextHit
 from engram.values.frozen import replace
+from engram.values.query import Hop, is_narrow
 
 SPACE = "text"
 VECTORS, WORDS, WORDINGS, ENTITY, GRAPH = "vectors", "words", "wordings", "entity", "graph"
@@ -36,7 +35,7 @@ _MOST_OF_A_TERM = 2.2  # k1 + 1: the most that a word can add to BM25, in units 
 class Arms:
     """All arms over one open vault. Without `embedder` or `index` the vector arm brings nothing."""
 
-    def __init__(self, store: SqliteStore, embedder: Embedder | None, index: LiveIndex | None) -> None:
+    def __init__(self, store: Store, embedder: Embedder | None, index: LiveIndex | None) -> None:
         self._store = store
         self._embedder = embedder
         self._index = index
@@ -136,7 +135,7 @@ class Arms:
         named = self._store.entities.get(reader, about) if about and plan.where.indexed else None
         if named is None:
             return []
-        allowed = set(named[1]) if not narrow(plan.where) else set(self._store.memories.keys_having(reader, plan.where))
+        allowed = set(named[1]) if not is_narrow(plan.where) else set(self._store.memories.keys_having(reader, plan.where))
         keys = np.array([key for key in named[1] if key in allowed][: plan.breadth], np.int64)
         return [ArmResult(ENTITY, keys, np.ones(len(keys), np.float32))] if len(keys) else []
 
@@ -150,7 +149,7 @@ class Arms:
         named = {step.there: step.by for step in self._store.edges.naming(reader, names, most=weights.graph_seeds)}
         starts = dict.fromkeys(named, _NAMED) | starts
 
-        def follow(front: Sequence[int]) -> list[Step]:
+        def follow(front: Sequence[int]) -> list[Hop]:
             links = self._store.edges.linked(reader, front, plan.query.now, most=weights.graph_links)
             return links + self._store.edges.sharing_entities(reader, front, fan=weights.graph_fan, most=weights.graph_links)
 
@@ -159,7 +158,7 @@ class Arms:
         paths = {key: LinkPath(key, (name,), named=True) for key, name in named.items()} | dict(reached.paths)
         levels = dict.fromkeys(named, _NAMED) | dict(zip(reached.keys.tolist(), reached.levels.tolist(), strict=True))
         levels = {key: level * (by_name if paths[key].named else 1.0) for key, level in levels.items()}
-        passing = self._store.edges.passing(reader, list(levels), plan.where) if narrow(plan.where) else levels
+        passing = self._store.edges.passing(reader, list(levels), plan.where) if is_narrow(plan.where) else levels
         best = sorted(passing, key=lambda key: (-levels[key], -key))[: plan.breadth]
         if not best:
             return [], {}

@@ -10,9 +10,9 @@ from engram.recall.arms import VECTORS
 from engram.recall.fusion import ArmResult, Ranking
 from engram.recall.scoring import AFFECT, ASSISTANT, BESIDE, GATHER, LIFECYCLE, SESSION, SUBSTANCE, TIME
 from engram.recall.selection import Decision
-from engram.store.ports import Filter
 from engram.text.terms import terms
 from engram.types import ArmSignal, Explanation, LeftOut, Memory, Stage, Why
+from engram.values.query import Filter
 
 _NO_PATHS: Mapping[int, str] = {}
 _PART_NOTES = {

@@ -20,7 +20,6 @@ from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import RULES, STORIES
 from engram.settings import Settings
 from engram.store.limits import StoreLimits
-from engram.store.ports import Filter
 from engram.store.validation import check_filter
 from engram.text.english.courtesy import is_courtesy
 from engram.text.english.dates import read
@@ -28,6 +27,7 @@ from engram.text.english.dates.frame import PAST
 from engram.text.terms import terms
 from engram.types import Kind, Mode
 from engram.values.frozen import frozen, replace
+from engram.values.query import Filter
 
 
 class Intent(StrEnum):

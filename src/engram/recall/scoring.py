@@ -32,11 +32,11 @@ from engram.recall.plan import Plan, QueryAnalysis
 from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import Lifecycle, Verification, lifecycle, verification
 from engram.settings import Settings
-from engram.store.ports import CandidateTraits
 from engram.text.english.affect import affect
 from engram.text.english.grammar import IRREGULAR_PARTICIPLES, is_assistant, is_past
 from engram.types import Affect, Kind, Memory
 from engram.values.frozen import frozen
+from engram.values.query import CandidateTraits
 
 ASSISTANT, SESSION, SUBSTANCE, TIME = "assistant", "session", "substance", "time"
 GATHER, BESIDE, LIFECYCLE, AFFECT = "gather", "beside", "lifecycle", "affect"

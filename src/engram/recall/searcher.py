@@ -52,12 +52,12 @@ from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import Lifecycle, lifecycle
 from engram.settings import LiveSettings, Settings
 from engram.store.limits import StoreLimits
-from engram.store.ports import CandidateTraits, Question
-from engram.store.sqlite.store import SqliteStore
+from engram.store.ports import Store
 from engram.text.terms import identity_of, terms
 from engram.text.tokens import count
 from engram.types import Explanation, Hit, Memory, Outcome, Quality, Reader, Recall, Stage
 from engram.values.frozen import field, frozen, mutable, replace
+from engram.values.query import CandidateTraits, JudgedQuestion
 
 T = TypeVar("T")
 COURTESY = "courtesy"
@@ -156,7 +156,7 @@ class Searcher:
 
     def __init__(
         self,
-        store: SqliteStore,
+        store: Store,
         embedder: Embedder | None,
         index: LiveIndex | None,
         live: LiveSettings,
@@ -236,13 +236,13 @@ class Searcher:
 
     # ── feedback ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def judged_question(self, query: Query) -> Question | None:
+    def judged_question(self, query: Query) -> JudgedQuestion | None:
         """Return the question in the form that is stored with a judgement; None if it has no word to recognize it by."""
         words = signature(terms(checked(query).text))
         if not words:
             return None
         vector = self._arms.encode(query.text, [])
-        return Question(words=words, vector=None if vector is None else encode(vector)[0], space=self._arms.space)
+        return JudgedQuestion(words=words, vector=None if vector is None else encode(vector)[0], space=self._arms.space)
 
     def learn(self, reader: Reader, query: Query, memory: Memory, helpful: bool) -> None:
         """Give the arm that found a helpful memory a little more weight, and less if the memory did not help."""
@@ -446,7 +446,7 @@ class Searcher:
         unhelpful = [key for key, memory in memories.items() if memory.unhelpful]
         if not unhelpful:
             return {}
-        question = Question(words=planned.signature, space=self._arms.space)
+        question = JudgedQuestion(words=planned.signature, space=self._arms.space)
         judgements = self._store.feedback.judgements(reader, unhelpful, question)
         return suppressed(judgements, planned, vector, self._arms.background, settings)
 

@@ -26,10 +26,10 @@ from engram.recall.plan import Plan
 from engram.recall.scoring import match_scores
 from engram.recall.weights import RecallWeights
 from engram.settings import Settings
-from engram.store.ports import Judgement
 from engram.text.tokens import count
 from engram.types import Hit, Kind, Memory, Stage
 from engram.values.frozen import field, frozen, mutable
+from engram.values.query import Judgement
 
 SUPERSEDES, DERIVED, CONTRADICTS = "supersedes", "derived_from", "contradicts"
 Links = Sequence[tuple[int, int, str]]

@@ -1,125 +1,54 @@
-"""The verbs that every store has, and what goes to them and comes back besides what flows (`types.py`).
+"""Everything a store offers, as one small protocol per noun; every engine passes `tests/store/contract`.
 
-`sqlite/` is the default; another database stands behind the same protocol.
-
-The part of a store that a vector index reads from.
+Every method takes the `Reader` who asks first, unless it reveals nothing of a memory. A method that writes returns once the
+write is durable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
 from engram.crypto.ciphers import SealedFileReader, SealedFileWriter
+from engram.store.receipts import Once
+from engram.store.upkeep_ports import (
+    AccessTokensPort,
+    AuditEntriesPort,
+    ChangeLogPort,
+    DreamsPort,
+    ErasurePort,
+    FiguresPort,
+    HealthCheckPort,
+    QuotasPort,
+    ReceiptsPort,
+    SavedWorkingPort,
+    SealedRowsPort,
+)
+from engram.text.english.facts import Fact
 from engram.types import (
-    AuditEntry,
-    ChangeLogEntry,
     Counts,
+    Draft,
     Edge,
-    Kind,
     Memory,
     Page,
+    PendingTurn,
     Reader,
-    Report,
     Scope,
     Space,
     Status,
     StatusChange,
     TextHit,
+    Turn,
     Version,
 )
-from engram.values.frozen import frozen, mutable
-
-_ANYWHERE = Scope()
-
-
-@frozen(kw_only=True)
-class Filter:
-    """What a listing or a search is narrowed to, besides the reader's visibility.
-
-    `without`: categories that are not wanted. `as_of`: only what was known at that moment, by the status it had then. `scope`:
-    only what names these places, whatever else it names; it narrows what is visible and never widens it. `fresh`: of recall,
-    without what has faded (`rules/lifecycle.py`); a listing shows it still.
-    """
-
-    kinds: tuple[Kind, ...] = ()
-    categories: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    statuses: tuple[Status, ...] = (Status.ACTIVE,)
-    since: datetime | None = None
-    until: datetime | None = None
-    attributes: Mapping[str, str] | None = None
-    as_of: datetime | None = None
-    scope: Scope = _ANYWHERE
-    fresh: bool = False
-
-    @property
-    def indexed(self) -> bool:
-        """Can a vector index apply all of it by what it holds itself? If not, it is told the keys."""
-        return not self.attributes and self.as_of is None and self.scope == _ANYWHERE
+from engram.values.entities import Belief, Entity, Gap, KnownSubject, RelatedFact, SubjectTally
+from engram.values.episodes import Box, BoxRow, BoxTopics, Episode, EpisodeEvent, EpisodeOutcome, FilledBox, Participant, Skill
+from engram.values.query import CandidateTraits, Filter, Hop, JudgedQuestion, Judgement
 
 
-@frozen
-class CandidateTraits:
-    """Traits of a candidate that recall scores, all in one index: its speaker and session, `happened` and `until` (µs), how much
-    it tells (`substance`) and how many names it has (`named`). `lasts`: it says since when something goes on; read only where the
-    question asks for a time."""
-
-    speaker: str = ""
-    session: str = ""
-    substance: float = 0.0
-    named: int = 0
-    happened: int | None = None
-    until: int | None = None
-    lasts: bool = False
-
-
-@frozen(kw_only=True)
-class Question:
-    """A question as a store keeps it with a judgement: by its telling words (hashed there, with a key) and its vector."""
-
-    words: str
-    vector: bytes | None = None
-    space: Space | None = None
-
-
-@frozen
-class Judgement:
-    """What was said of one memory: when, whether it helped, whether the question had the same telling words as the present
-    one, and its vector if that is of the same model; else it is empty."""
-
-    key: int
-    at: datetime
-    helpful: bool
-    same_words: bool
-    vector: bytes
-
-
-@mutable
-class Once:
-    """A write that is made once, however often it is asked for, by the key that its caller gave it.
-
-    `about`: what is asked for, in words that are equal if it is the same. `answer`: what to tell whoever asks again, from what
-    the write returns; it holds ids and numbers, no words of a memory. `made` is set when it is durable.
-    """
-
-    key: str
-    about: str
-    answer: Callable[[Any], str] = str
-    made: bool = False
-
-
-class Told(Exception):
-    """This write was made before, and this is what was answered. Nothing was changed."""
-
-    def __init__(self, answer: str) -> None:
-        super().__init__("it was made before")
-        self.answer = answer
-
-
-class HeardBefore(Exception):
+class DuplicateTurns(Exception):
     """Turns with these refs are here by now, kept by another thread or process since they were looked up. Nothing was changed."""
 
     def __init__(self, refs: set[str]) -> None:
@@ -128,29 +57,186 @@ class HeardBefore(Exception):
 
 
 Changes = Mapping[str, object] | Callable[[Memory], Mapping[str, object]]
+
 """New values by their names, or what makes them of the memory as it is when they are written."""
 
 
-class Store(Protocol):
-    """Where memories are kept. A verb that writes returns once the write is durable."""
+"""Key, scope key, kind, status, category, time of the event or else of learning it (µs), vector as `encoding` stores it."""
 
-    def add(self, reader: Reader, drafts: Sequence[Memory], *, timeout: float | None = None) -> list[Memory]: ...
 
-    def update(self, reader: Reader, memory_id: str, changes: Changes, *, timeout: float | None = None) -> Memory: ...
+class MemoriesPort(Protocol):
+    """Memories: read, list, add, change; their versions and statuses."""
+
+    def fetch(self, reader: Reader, keys: Sequence[int], *, as_of: datetime | None = None) -> list[Memory]:
+        """The visible ones among `keys`, in that order; with `as_of` as they stood at that moment."""
+
+    def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
+        """Newest first. A page goes on below the key of the last row: what comes or goes meanwhile moves nothing else."""
+
+    def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]:
+        """The visible ones among `ids`, in that order."""
+
+    def traits(self, reader: Reader, keys: Sequence[int]) -> dict[int, CandidateTraits]:
+        """Who said each of these memories, in which session, when, and how much it tells."""
+
+    def lasting(self, reader: Reader, keys: Sequence[int]) -> set[int]:
+        """Those of these memories that say since when something goes on."""
+
+    def record_access(self, reader: Reader, keys: Sequence[int]) -> None:
+        """Count that these were given as an answer. Who may not write moves no counts."""
+
+    def versions(self, reader: Reader, memory_id: str) -> list[Version]: ...
+
+    def status_history(self, reader: Reader, memory_id: str) -> list[StatusChange]: ...
+
+    def by_digest(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, str]:
+        """Ids of active memories, written from exactly where this reader stands, that say the same."""
+
+    def keys_having(self, reader: Reader, where: Filter) -> list[int]:
+        """Keys of the visible memories that a filter lets pass: for an index that does not hold what it asks."""
+
+    def counts(self, reader: Reader) -> Counts: ...
+
+    def export(self, reader: Reader, *, after: int, limit: int) -> tuple[list[Memory], list[tuple[int, int, Turn]], list[Edge]]:
+        """All that is known above a key, in the order it came: memories, (memory, number, turn) they came from, links."""
+
+    def add(self, reader: Reader, drafts: Sequence[Memory], *, timeout: float | None = None) -> list[Memory]:
+        """Keep new memories, all or none; returns them with ids, keys and dates."""
+
+    def update(
+        self,
+        reader: Reader,
+        memory_id: str,
+        changes: Changes,
+        *,
+        since: datetime | None = None,
+        timeout: float | None = None,
+        once: Once | None = None,
+    ) -> Memory:
+        """Change a memory; an earlier wording stays as a version. `since`: its `updated_at`, if it must still be that."""
 
     def set_status(
-        self, reader: Reader, memory_id: str, status: Status, reason: str, *, timeout: float | None = None
+        self,
+        reader: Reader,
+        memory_id: str,
+        status: Status,
+        reason: str,
+        *,
+        timeout: float | None = None,
+        once: Once | None = None,
     ) -> Memory: ...
 
     def set_statuses(
-        self, reader: Reader, ids: Sequence[str], status: Status, reason: str, *, timeout: float | None = None
-    ) -> list[Memory]: ...
+        self,
+        reader: Reader,
+        ids: Sequence[str],
+        status: Status,
+        reason: str,
+        *,
+        since: datetime | None = None,
+        timeout: float | None = None,
+        once: Once | None = None,
+    ) -> list[Memory]:
+        """Change the status of memories, all or none; `since` as for `update`."""
 
-    def erase(self, reader: Reader, ids: Sequence[str], *, timeout: float | None = None) -> Report: ...
 
-    def relate(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None) -> int: ...
+class CapturePort(Protocol):
+    """Turns and the memories made from them, written in one transaction."""
 
-    def put_vectors(
+    def write(
+        self,
+        reader: Reader,
+        scope: Scope,
+        said: Sequence[Turn],
+        drafts: Sequence[Draft],
+        *,
+        space: Space | None = None,
+        again: Mapping[str, Sequence[int]] | None = None,
+        wait: bool = False,
+        told: Sequence[Fact] | None = None,
+        timeout: float | None = None,
+        once: Once | None = None,
+    ) -> list[Memory]:
+        """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session."""
+
+    def write_extracted(
+        self,
+        reader: Reader,
+        keys: Sequence[int],
+        drafts: Sequence[Draft],
+        *,
+        space: Space | None = None,
+        again: Mapping[str, Sequence[int]] | None = None,
+        outworn: Sequence[str] = (),
+    ) -> list[Memory]:
+        """Keep what a model read in turns that are here, by their keys; all or nothing, and only if they still wait for it."""
+
+
+class TurnsPort(Protocol):
+    """Turns: what was said, verbatim."""
+
+    def of(self, reader: Reader, memory_id: str) -> list[Turn]:
+        """The words a memory came from, as they were said."""
+
+    def last(self, reader: Reader, session: str) -> Turn | None:
+        """What was said last in this session, where the reader stands."""
+
+    def before(self, reader: Reader, session: str, key: int, *, limit: int) -> list[Turn]:
+        """What was said in a session just before the turn of this key, where the reader stands."""
+
+    def waiting(self, reader: Reader, session: str, *, limit: int) -> list[PendingTurn]:
+        """The turns of a session that a model has not read yet, where the reader stands."""
+
+    def waiting_sessions(self, reader: Reader) -> list[tuple[Scope, str]]: ...
+
+    def derived(self, reader: Reader, keys: Sequence[int]) -> list[Memory]:
+        """The active memories, written from where this reader stands, that came from these turns."""
+
+    def known_refs(self, reader: Reader, refs: Sequence[str]) -> set[str]: ...
+
+    def digest(self, words: str) -> str:
+        """What these words are known again by in this vault: a keyed digest, which tells nobody else what they are."""
+
+    def expire(self, reader: Reader) -> int:
+        """Let go of turns that are older than is kept; the memories made from them stay. How many went."""
+
+
+class TextIndexPort(Protocol):
+    """The full-text index over memories and their earlier wordings."""
+
+    def search(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
+        """Memories that hold any of the terms, best first."""
+
+    def frequencies(self, reader: Reader, terms: Sequence[str], *, most: int) -> list[int]:
+        """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
+
+    def search_versions(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter) -> list[TextHit]:
+        """Memories by words that they had at `where.as_of` and no longer have."""
+
+
+class VectorsPort(Protocol):
+    """Vectors of memories by space, and the sealed snapshots of a vector index."""
+
+    def space(self, name: str) -> Space | None:
+        """Whose vectors a space holds; None if there is no such space yet."""
+
+    def visible(self, reader: Reader, space: str, *, where: Filter = Filter()) -> Iterator[tuple[int, bytes]]:
+        """The stored vectors this reader may search among."""
+
+    def missing(self, reader: Reader, space: str, *, after: int, limit: int) -> list[tuple[int, str, str]]: ...
+
+    def lacks(self, reader: Reader, space: str) -> bool:
+        """Are there memories without a vector, as far as the oldest and the newest tell?"""
+
+    def rows(self, reader: Reader, space: str, *, after: int, limit: int) -> list[Any]:
+        """What a vector index of the whole vault is made of, in key order."""
+
+    def size(self, reader: Reader, space: str) -> int:
+        """How many rows a space has at most: counting vectors would read all of them, memories are counted by an index."""
+
+    def rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> list[Any]: ...
+
+    def put(
         self,
         reader: Reader,
         space: str,
@@ -159,80 +245,343 @@ class Store(Protocol):
         model: str,
         dimensions: int,
         said: Mapping[int, str] | None = None,
-    ) -> int: ...
+    ) -> int:
+        """Store vectors; how many were. `said`: the words they were made of; a memory that has others by now is passed over."""
 
-    def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]: ...
-
-    def fetch(self, reader: Reader, keys: Sequence[int]) -> list[Memory]: ...
-
-    def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page: ...
-
-    def search_text(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]: ...
-
-    def vectors(self, reader: Reader, space: str, *, where: Filter = Filter()) -> Iterator[tuple[int, bytes]]: ...
-
-    def edges(self, reader: Reader, ids: Sequence[str]) -> list[Edge]: ...
-
-    def versions(self, reader: Reader, memory_id: str) -> list[Version]: ...
-
-    def status_history(self, reader: Reader, memory_id: str) -> list[StatusChange]: ...
-
-    def counts(self, reader: Reader) -> Counts: ...
-
-    def changes(self, reader: Reader, *, after: int, limit: int) -> list[ChangeLogEntry]: ...
-
-    def audit(self, reader: Reader, *, limit: int) -> list[AuditEntry]: ...
-
-    def close(self) -> None: ...
-
-
-SpaceRow = tuple[int, int, str, str, str, int, bytes]
-"""Key, scope key, kind, status, category, time of the event or else of learning it (µs), vector as `encoding` stores it."""
-
-
-class VectorRows(Protocol):
-    """The vectors of a space as an index loads them, and its snapshots."""
-
-    def rows(self, reader: Reader, space: str, *, after: int, limit: int) -> Sequence[SpaceRow]:
-        """Return rows of a space with keys above `after`, in key order."""
-
-    def rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> Sequence[SpaceRow]:
-        """Return the rows of these keys that have a vector in the space, in any order."""
-
-    def space(self, name: str) -> Space | None:
-        """Return the model and dimensions of a space; None while it holds no vector."""
-
-    def size(self, reader: Reader, space: str) -> int:
-        """Return about how many rows there are to load."""
+    def clear(self, reader: Reader, space: str) -> int:
+        """Take every vector out of a space, so that another model can have it; how many there were."""
 
     def snapshot(self, reader: Reader, name: str) -> AbstractContextManager[SealedFileReader | None]:
-        """Open the snapshot stored under this name; None if there is none that belongs to this vault."""
+        """What was put away under this name, if it is still good; reading it may raise EncryptionFailed."""
 
-    def has_snapshot(self, name: str) -> bool:
-        """True if a snapshot is stored under this name. Every erasure deletes it."""
+    def has_snapshot(self, name: str) -> bool: ...
 
     def put_snapshot(self, reader: Reader, name: str, fill: Callable[[SealedFileWriter], int]) -> bool:
-        """Store as a snapshot what `fill` writes. `fill` must read the change log again when it is called."""
+        """Put away what `fill` writes (it says how many rows); it is called once the file is made. False if it was erased."""
 
 
-class ChangeFeed(Protocol):
-    """The change log as an index follows it."""
+class EdgesPort(Protocol):
+    """Edges between memories, and the neighbours of a memory."""
 
-    def latest(self, reader: Reader) -> int:
-        """Return the number of the last change in the log. Called before every search, so it must be cheap."""
+    def of(self, reader: Reader, ids: Sequence[str]) -> list[Edge]: ...
 
-    def keys_since(self, reader: Reader, after: int, limit: int) -> Sequence[tuple[int, int, str]]:
-        """Return changes after a number, as (seq, key, what). Numbers have no gap unless the log was truncated."""
+    def among(self, reader: Reader, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:
+        """Links of these kinds into or out of these memories, by keys: (source, target, kind); both ends active."""
 
-    def visible_scopes(self, reader: Reader) -> Collection[int] | None:
-        """Return the keys of the scopes this reader sees; None for all."""
+    def put(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None, once: Once | None = None) -> int: ...
+
+    def linked(self, reader: Reader, keys: Sequence[int], now: datetime, *, most: int) -> list[Hop]:
+        """Links from these memories to active ones, either way round, the surest first; what is hardly sure is not followed."""
+
+    def sharing_entities(self, reader: Reader, keys: Sequence[int], *, fan: int, most: int) -> list[Hop]:
+        """From these memories to active ones that name the same; what more than `fan` memories name leads nowhere."""
+
+    def naming(self, reader: Reader, names: Sequence[str], *, most: int) -> list[Hop]:
+        """Active memories that name one of these, by whatever name, the latest of each; `here` is the place among `names`."""
+
+    def passing(self, reader: Reader, keys: Sequence[int], where: Filter) -> set[int]:
+        """Those of these memories that are visible and pass a filter."""
+
+
+class EntitiesPort(Protocol):
+    """Entities: people, places and things that memories name."""
+
+    def select(self, reader: Reader, *, kind: str | None = None, limit: int = 50) -> list[Entity]:
+        """What this reader's memories name, the most named first."""
+
+    def get(self, reader: Reader, name: str) -> tuple[Entity, list[int]] | None:
+        """What goes by this name, and the keys of the active memories that name it, the latest first."""
+
+    def mentions(self, reader: Reader, memory_id: str) -> list[str]:
+        """What a memory names, by the names it is kept under."""
+
+    def cooccurring(self, reader: Reader, name: str, *, limit: int = 10) -> list[tuple[str, int]]:
+        """What is named in the same memories, and in how many."""
+
+    def reindex(self, reader: Reader, *, limit: int) -> int:
+        """Read some of what was kept before names and facts were: how many. Nothing is retired by it."""
+
+
+class FactsPort(Protocol):
+    """Facts: what memories say of a subject, since when and until when."""
+
+    def beliefs(self, reader: Reader, subject: str, *, past: bool = False) -> list[Belief]:
+        """The facts of a subject that hold, the newest first; `past`: those that held, too."""
+
+    def by(self, reader: Reader, keys: Sequence[int]) -> list[RelatedFact]:
+        """What these memories say."""
+
+    def of(self, reader: Reader, names: Sequence[str], *, backwards: bool = False, most: int) -> list[RelatedFact]:
+        """What is said of these, the surest first; `backwards`: what is said to stand in a relation to them."""
+
+    def exists(self, reader: Reader, subject: str, what: str) -> bool:
+        """Is this told of a subject, or was it, in whatever words and however sure?"""
+
+    def matching(self, reader: Reader, what: str, *, most: int) -> list[RelatedFact]:
+        """What is said of anything by this predicate, the surest first."""
+
+
+class FeedbackPort(Protocol):
+    """Judgements of answers, and corrections of memories."""
+
+    def judge(
+        self,
+        reader: Reader,
+        memory_id: str,
+        helpful: bool,
+        question: JudgedQuestion | None = None,
+        *,
+        timeout: float | None = None,
+        once: Once | None = None,
+    ) -> Memory:
+        """Count what a reader thought of a memory and, if it is told, remember for which question."""
+
+    def judgements(self, reader: Reader, keys: Sequence[int], question: JudgedQuestion) -> list[Judgement]:
+        """What was said of these memories, oldest first, where the reader stands: another agent's opinion is its own."""
+
+    def correct(
+        self, reader: Reader, memory_id: str, draft: Draft, *, space: Space | None = None, timeout: float | None = None
+    ) -> Memory:
+        """Keep what is true in the place of a memory, and retire that, all or nothing. Where it is known already, that stays."""
+
+    def corrected(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, Memory]:
+        """Of these digests, those of wordings that were corrected, with what stands in their place."""
+
+    def corrected_facts(self, reader: Reader, told: Sequence[Fact]) -> list[Memory]:
+        """What was corrected and said something of one of these, of the same sort."""
+
+    def corrections(self, reader: Reader) -> list[int]:
+        """Keys of what was corrected."""
+
+    def replacement(self, reader: Reader, key: int) -> Memory:
+        """What stands in the place of a corrected memory; itself, if that is gone."""
+
+
+class EpisodesPort(Protocol):
+    """Episodes: tasks with their steps and outcome."""
+
+    def begin(
+        self,
+        reader: Reader,
+        draft: Draft,
+        goal: str,
+        *,
+        participants: Sequence[Participant] = (),
+        caused_by: Sequence[str] = (),
+        space: Space | None = None,
+        once: Once | None = None,
+    ) -> Episode:
+        """Keep an episode that begins now. It follows the last one of its session, and is caused by those that are named."""
+
+    def append(self, reader: Reader, episode_id: str, event: EpisodeEvent, *, once: Once | None = None) -> None:
+        """One more event of an episode that is going on."""
+
+    def end(
+        self,
+        reader: Reader,
+        draft: Draft,
+        outcome: EpisodeOutcome,
+        result: str,
+        valence: float,
+        *,
+        space: Space | None = None,
+        once: Once | None = None,
+    ) -> Episode:
+        """How an episode came out, with what it is told as from now on (`draft`, of the episode's own memory)."""
+
+    def select(
+        self,
+        reader: Reader,
+        *,
+        ids: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        outcomes: Sequence[EpisodeOutcome] = (),
+        limit: int = 50,
+    ) -> list[Episode]:
+        """Recorded episodes, the latest first; or those of `ids`, in that order."""
+
+
+class SkillsPort(Protocol):
+    """Skills learned from episodes."""
+
+    def put(
+        self,
+        reader: Reader,
+        skill: Skill,
+        draft: Draft,
+        *,
+        sources: Sequence[str] = (),
+        space: Space | None = None,
+        once: Once | None = None,
+    ) -> Skill:
+        """Keep a skill, new or as it is now; `sources` are the episodes it was learned from."""
+
+    def select(self, reader: Reader, *, ids: Sequence[str] | None = None, limit: int = 500) -> list[Skill]:
+        """Skills in use, the newest first; or those of `ids`."""
+
+
+class BoxesPort(Protocol):
+    """Boxes: stretches of talk about one subject."""
+
+    def pending(self, reader: Reader, space: str, limit: int) -> tuple[int, list[BoxRow]]:
+        """How far boxes reach, and the next memories after that."""
+
+    def latest_vectors(self, reader: Reader, space: str, *, upto: int, limit: int) -> list[bytes]:
+        """Vectors of the latest memories up to a key: a sample of what is here."""
+
+    def growing(self, reader: Reader, streams: Iterable[tuple[int, str]], space: str) -> list[tuple[Box, list[BoxRow]]]:
+        """The boxes of these scopes and sessions that are open, with what is in them."""
+
+    def topics(self, reader: Reader, scopes: Iterable[int]) -> dict[int, BoxTopics]:
+        """The latest boxes of these scopes, by what they are about."""
+
+    def put(self, reader: Reader, boxes: Sequence[FilledBox], *, start: int, upto: int, since: int) -> bool:
+        """Keep boxes as they are now; False, and nothing is kept, if somebody else went on from `start` meanwhile, or
+        something was erased, or what is in them updated, after the change `since`: their topics could have words that are
+        gone by now, or kept closely.
+        """
+
+    def unlabelled(self, reader: Reader, limit: int) -> list[tuple[int, list[tuple[str, str]]]]:
+        """Boxes whose topic was emptied, because something in them was erased, with what is left: texts and their speakers."""
+
+    def relabel(self, reader: Reader, topics: dict[int, tuple[str, ...]], *, since: int) -> None:
+        """Give boxes a topic; those without any are empty, and go. Not if something was erased, or what is in them updated,
+        after the change `since`.
+        """
+
+    def select(self, reader: Reader, *, trace: int | None = None, limit: int = 50) -> list[Box]:
+        """Boxes, the latest first; or those of one trace. A box is seen by whoever sees the place it is of."""
+
+    def get(self, reader: Reader, key: int) -> list[Memory]:
+        """What is in a box, in the order it was kept."""
+
+
+class GapsPort(Protocol):
+    """Questions that found no answer."""
+
+    def put(self, reader: Reader, text: str, *, answered: bool = False, offered: bool = False) -> None:
+        """Note that this was asked and found no answer; or one; or that it was offered to be asked back. Written later."""
+
+    def select(self, reader: Reader, *, limit: int, to_offer: bool = False) -> list[Gap]:
+        """Questions that found no answer. `to_offer`: of exactly this place, and not offered within `gap_days`."""
+
+    def recently_offered(self, reader: Reader, texts: Sequence[str]) -> set[str]:
+        """Those of these questions that were offered here within `gap_days`."""
+
+
+class KnowledgeSurveyPort(Protocol):
+    """Figures of how much is known of a subject, and of what is doubtful."""
+
+    def tally(self, reader: Reader, keys: Sequence[int]) -> SubjectTally:
+        """Figures of those of these memories that the reader sees, and that are active; of very many the first are looked at."""
+
+    def subjects(self, reader: Reader, *, limit: int, without: Collection[str] = ()) -> list[KnownSubject]:
+        """Names that several memories have, and categories but for some, the most told of first."""
+
+    def doubts(self, reader: Reader, *, keys: Sequence[int] | None = None, limit: int) -> list[Gap]:
+        """Memories that stand against each other, the latest such pairs first, then those that are much used and old, the most
+        used first; `keys`: only where one of these is concerned.
+        """
 
 
 class VectorSource(Protocol):
     """The parts of a store that a vector index reads."""
 
     @property
-    def vectors(self) -> VectorRows: ...
+    def vectors(self) -> VectorsPort: ...
 
     @property
-    def changes(self) -> ChangeFeed: ...
+    def changes(self) -> ChangeLogPort: ...
+
+
+class Store(Protocol):
+    """An open store: one attribute per noun."""
+
+    @property
+    def memories(self) -> MemoriesPort: ...
+
+    @property
+    def capture(self) -> CapturePort: ...
+
+    @property
+    def turns(self) -> TurnsPort: ...
+
+    @property
+    def text(self) -> TextIndexPort: ...
+
+    @property
+    def vectors(self) -> VectorsPort: ...
+
+    @property
+    def edges(self) -> EdgesPort: ...
+
+    @property
+    def entities(self) -> EntitiesPort: ...
+
+    @property
+    def facts(self) -> FactsPort: ...
+
+    @property
+    def feedback(self) -> FeedbackPort: ...
+
+    @property
+    def episodes(self) -> EpisodesPort: ...
+
+    @property
+    def skills(self) -> SkillsPort: ...
+
+    @property
+    def boxes(self) -> BoxesPort: ...
+
+    @property
+    def gaps(self) -> GapsPort: ...
+
+    @property
+    def knowledge(self) -> KnowledgeSurveyPort: ...
+
+    @property
+    def working(self) -> SavedWorkingPort: ...
+
+    @property
+    def dreams(self) -> DreamsPort: ...
+
+    @property
+    def changes(self) -> ChangeLogPort: ...
+
+    @property
+    def erasure(self) -> ErasurePort: ...
+
+    @property
+    def audit(self) -> AuditEntriesPort: ...
+
+    @property
+    def access_tokens(self) -> AccessTokensPort: ...
+
+    @property
+    def receipts(self) -> ReceiptsPort: ...
+
+    @property
+    def quotas(self) -> QuotasPort: ...
+
+    @property
+    def figures(self) -> FiguresPort: ...
+
+    @property
+    def health(self) -> HealthCheckPort: ...
+
+    @property
+    def sensitivity(self) -> SealedRowsPort: ...
+
+    @property
+    def last_used(self) -> float:
+        """When somebody last used the store, on the monotonic clock."""
+
+    def background(self) -> AbstractContextManager[None]:
+        """Mark reads in this block as maintenance: no audit entry unless they fail, and not counted as use."""
+
+    def ignore_this_thread(self) -> None:
+        """Do not count what this thread does as use."""
+
+    def close(self) -> None:
+        """Finish queued writes and close. Closing twice is closing once."""

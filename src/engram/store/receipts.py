@@ -9,28 +9,22 @@ goes on with what is left when asked again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.deadline import without_deadline
-from engram.store.ports import Once, Told
-from engram.types import Reader
+from engram.types import (
+    Reader,
+)
+from engram.values.frozen import mutable
+
+if TYPE_CHECKING:
+    from engram.store.upkeep_ports import ReceiptsPort
 
 T = TypeVar("T")
 
 
-class Receipts(Protocol):
-    """What a store has for it."""
-
-    def answer(self, reader: Reader, once: Once) -> str | None: ...
-
-    def under_way(self, reader: Reader, once: Once) -> AbstractContextManager[None]: ...
-
-    def keep(self, reader: Reader, once: Once) -> None: ...
-
-
 def made_once(
-    receipts: Receipts,
+    receipts: ReceiptsPort,
     reader: Reader,
     key: str | None,
     about: object,
@@ -56,6 +50,28 @@ def made_once(
                 once.answer = lambda _: tell(made)
                 with without_deadline():
                     receipts.keep(reader, once)
-    except Told as told:  # by another thread or process, meanwhile
+    except AlreadyDone as told:  # by another thread or process, meanwhile
         return again(told.answer)
     return made
+
+
+@mutable
+class Once:
+    """A write that is made once, however often it is asked for, by the key that its caller gave it.
+
+    `about`: what is asked for, in words that are equal if it is the same. `answer`: what to tell whoever asks again, from what
+    the write returns; it holds ids and numbers, no words of a memory. `made` is set when it is durable.
+    """
+
+    key: str
+    about: str
+    answer: Callable[[Any], str] = str
+    made: bool = False
+
+
+class AlreadyDone(Exception):
+    """This write was made before, and this is what was answered. Nothing was changed."""
+
+    def __init__(self, answer: str) -> None:
+        super().__init__("it was made before")
+        self.answer = answer

@@ -169,3 +169,19 @@ class PassReport(Report):
     changes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     before: float | None = None
     after: float | None = None
+
+
+def proposal_ids(revision: Proposal) -> tuple[str, ...]:
+    """The ids that a revision is about."""
+    match revision:
+        case Merge(memory, into):
+            return memory, into
+        case AddLink(edge) | RemoveLink(edge):
+            return edge.source, edge.target
+        case Derive(sources=sources):
+            return sources
+        case _:
+            return (revision.memory,)
+
+
+Touched = tuple[list[Memory], Cursor, bool, int, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import overload
+from typing import NamedTuple, overload
 
 from engram.values.frozen import frozen
 from engram.values.identity import Scope
@@ -198,3 +198,37 @@ class KnowledgeMap(Sequence[Knowledge]):
 
     def __getitem__(self, index: int | slice) -> Knowledge | tuple[Knowledge, ...]:
         return self.domains[index]
+
+
+class RelatedFact(NamedTuple):
+    """A fact that holds, how sure it is, and the id of the memory that says it."""
+
+    subject: str
+    predicate: str
+    object: str
+    confidence: float
+    memory: str
+
+
+class SubjectTally(NamedTuple):
+    """Figures of some memories, as they are counted: means of how sure they are and what moves that, and times in µs."""
+
+    memories: int
+    sessions: int
+    speakers: int
+    confidence: float | None
+    witnesses: float | None
+    helpful: float | None
+    unhelpful: float | None
+    contested: int | None
+    stale: int | None
+    first: int | None
+    last: int | None
+
+
+class KnownSubject(NamedTuple):
+    """What is named again and again, or a category of memories: how many there are, and their figures."""
+
+    name: str
+    kind: str
+    tally: SubjectTally

@@ -207,3 +207,39 @@ class ReachedMemory:
     strength: float
     by: tuple[str, ...]
     inferred: str = ""
+
+
+BoxTopics = dict[int, tuple[int, tuple[str, ...]]]
+"""The trace and the topic of each box of a place, the latest."""
+
+
+@frozen
+class BoxRow:
+    """A memory as boxing needs it; `at` is when it was said, whatever time it tells of."""
+
+    key: int
+    scope: int
+    session: str
+    at: datetime
+    speaker: str
+    text: str
+    vector: bytes | None
+
+
+@frozen
+class FilledBox:
+    """A box as it is to be kept; `key` 0 is a new one."""
+
+    key: int
+    scope: int
+    session: str
+    opened_at: datetime
+    last_at: datetime
+    sealed: SealReason
+    topic: tuple[str, ...]
+    members: tuple[int, ...]
+    trace: int = 0  # of a box that is kept and about the same
+    like: int | None = None  # else the place, among those kept with it, of a box that is
+
+
+FOLLOWS, CAUSED_BY, LEARNED_FROM = "follows", "caused_by", "learned_from"

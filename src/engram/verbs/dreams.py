@@ -10,7 +10,7 @@ from engram.capture.reports import from_words, to_words
 from engram.dream.jobs import CONSOLIDATE, DREAM, jobs_named, jobs_of
 from engram.dream.runner import Progress, preview, run
 from engram.index.vectors.tiers import VectorLimits
-from engram.store.ports import Once
+from engram.store.receipts import Once
 from engram.types import Report
 from engram.values.dreams import Pass, PassReport, PassStatus
 from engram.verbs.view import View

@@ -17,11 +17,22 @@ from engram.rules.duplicates import alike, stems
 from engram.rules.edges import EdgeWeights, traverse
 from engram.rules.episodes import is_warning
 from engram.rules.skills import match, matched, ranked
-from engram.store.ports import Filter, Once
-from engram.store.sqlite.episodes import CAUSED_BY, FOLLOWS
+from engram.store.receipts import Once
 from engram.types import Hit, Kind, Memory
-from engram.values.episodes import EPISODE, WARNING, Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill, SkillMatch
+from engram.values.episodes import (
+    CAUSED_BY,
+    EPISODE,
+    FOLLOWS,
+    WARNING,
+    Episode,
+    EpisodeEvent,
+    EpisodeOutcome,
+    Participant,
+    Skill,
+    SkillMatch,
+)
 from engram.values.frozen import replace
+from engram.values.query import Filter
 from engram.verbs import recall
 from engram.verbs.view import View, require_positive
 

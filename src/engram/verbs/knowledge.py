@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import overload
 
+from engram.env import from_micros
 from engram.errors import InvalidQuery
 from engram.recall.plan import Query
 from engram.recall.selection import without_flagged
@@ -13,9 +14,8 @@ from engram.recall.trust import accuracy, adjusted_confidence
 from engram.rules.duplicates import stems
 from engram.rules.gaps import question_in
 from engram.rules.knowledge import KnowledgeWeights, confidence, knowledge_map, level, summary_sentence
-from engram.store.sqlite.knowledge import Subject, Tally, moment
 from engram.types import Hit, Outcome, Reader
-from engram.values.entities import Gap, Knowledge, KnowledgeFigures, KnowledgeMap
+from engram.values.entities import Gap, Knowledge, KnowledgeFigures, KnowledgeMap, KnownSubject, SubjectTally
 from engram.values.frozen import replace
 from engram.verbs.view import View, require_positive
 
@@ -28,13 +28,13 @@ _PLAIN = frozenset({"", "fact", "moment", "event", "episode", "entity", "general
 _EVIDENCE, _STRONG = 5, 3
 
 
-def figured(tally: Tally) -> KnowledgeFigures:
+def figured(tally: SubjectTally) -> KnowledgeFigures:
     """Figures as they are told, from those that were counted."""
     doubt = (tally.contested or 0) / max(tally.memories, 1)
     sure = adjusted_confidence(
         tally.confidence or 0.0, tally.witnesses or 0.0, tally.helpful or 0.0, tally.unhelpful or 0.0, doubt
     )
-    dates = moment(tally.first), moment(tally.last)
+    dates = _moment(tally.first), _moment(tally.last)
     return KnowledgeFigures(tally.memories, tally.sessions, tally.speakers, sure, tally.contested or 0, tally.stale or 0, *dates)
 
 
@@ -42,6 +42,10 @@ def _about(questions: Sequence[Gap], names: Iterable[str]) -> list[Gap]:
     """Those that have all the telling words of a name, the most asked first."""
     wanted = [found for name in names if (found := stems(name))]
     return [one for one in questions if any(found <= stems(one.text) for found in wanted)][:_HOLES]
+
+
+def _moment(at: int | None) -> datetime | None:
+    return None if at is None else from_micros(at)
 
 
 @overload
@@ -108,7 +112,7 @@ def _map(view: View, limit: int, now: datetime) -> KnowledgeMap:
     about = {one.name: _about(questions, (one.name,)) for one in subjects}
     still = set(_open_still(view, list(dict.fromkeys(gap for some in about.values() for gap in some))))
 
-    def domain(one: Subject) -> Knowledge:
+    def domain(one: KnownSubject) -> Knowledge:
         figures = figured(one.tally)
         sure = confidence(1.0, figures, now, weights)
         known = level(sure, weights)

@@ -15,7 +15,7 @@ from engram.rules.edges import EdgeWeights, confidence_at
 from engram.rules.edges import traverse as walk
 from engram.rules.inference import Relation, infer
 from engram.rules.lifecycle import LAYER, Layer, LifecycleState, above, below, layer_of, lifecycle_state
-from engram.store.ports import Filter, Once
+from engram.store.receipts import Once
 from engram.types import (
     Edge,
     Kind,
@@ -34,6 +34,7 @@ from engram.values.episodes import (
     Box,
     ReachedMemory,
 )
+from engram.values.query import Filter
 from engram.verbs.view import View, require_positive
 
 log = Log("engram")

@@ -10,8 +10,9 @@ from engram.deadline import if_time_allows, wait_limit
 from engram.errors import NotFound
 from engram.recall.evidence import reason as gather_evidence
 from engram.recall.plan import Query
-from engram.store.ports import Filter, Once
+from engram.store.receipts import Once
 from engram.types import Explanation, IndexState, Memory, Mode, Reasoning, Recall, Status, scope_values
+from engram.values.query import Filter
 from engram.verbs.view import View
 
 

@@ -17,7 +17,7 @@ from engram.context.budget import PROFILES
 from engram.context.window import ContextWindow
 from engram.deadline import without_deadline
 from engram.errors import EngramError, InvalidContent, InvalidQuery
-from engram.store.ports import Once
+from engram.store.receipts import Once
 from engram.types import Report, Turn
 from engram.values.frozen import replace
 from engram.verbs import context

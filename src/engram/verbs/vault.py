@@ -16,7 +16,7 @@ from engram.errors import DiskFull, InvalidQuery, NotFound, WriteFailed
 from engram.guard import limits
 from engram.log import Log
 from engram.recall.selection import without_flagged
-from engram.store.ports import Once
+from engram.store.receipts import Once
 from engram.types import (
     AuditEntry,
     Backup,

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from engram.errors import InvalidQuery, NotFound
-from engram.store.ports import Once
-from engram.store.receipts import made_once
+from engram.store.receipts import Once, made_once
 from engram.types import Memory, Reader
 from engram.vault import OpenVault
 

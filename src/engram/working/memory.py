@@ -19,13 +19,12 @@ from engram.rules import working as rules
 from engram.rules.topics import Topic, TopicReading, Vector
 from engram.rules.working import Checkpoint, Evicted, Resumed, SavedAge, Slot, SlotSource, WorkingLimits, WorkingState
 from engram.settings import Settings
-from engram.store.ports import Once
-from engram.store.receipts import made_once
-from engram.store.sqlite.working import CHECKPOINT, HANDOFF
+from engram.store.receipts import Once, made_once
 from engram.store.validation import check_turn, check_words
 from engram.types import Memory, Reader, Sensitivity, Turn
 from engram.values.frozen import replace
 from engram.values.identity import strictest
+from engram.values.working import CHECKPOINT, HANDOFF
 from engram.working.export import Exported, Form, export
 from engram.working.sets import WorkingSets, working_limits
 

@@ -16,11 +16,11 @@ from engram.rules import working as rules
 from engram.rules import working_codec
 from engram.rules.working import Evicted, SavedAge, SlotSource, Strategy, TurnVectors, WorkingLimits, WorkingState
 from engram.settings import LiveSettings, Settings
-from engram.store.ports import Once
-from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.working import MIND
+from engram.store.ports import Store
+from engram.store.receipts import Once
 from engram.types import Policy, Reader, Role, Scope, Turn
 from engram.values.frozen import field, mutable, replace
+from engram.values.working import MIND
 
 log = Log("engram")
 
@@ -63,7 +63,7 @@ class WorkingSets:
     """All working sets of an open vault. A set is loaded from the vault when its scope is first used."""
 
     def __init__(
-        self, store: SqliteStore, embedder: Callable[[], Embedder | None], live: LiveSettings, env: Env, session: str, keep: Keep
+        self, store: Store, embedder: Callable[[], Embedder | None], live: LiveSettings, env: Env, session: str, keep: Keep
     ) -> None:
         self.store = store
         self.embedder = embedder

@@ -32,9 +32,9 @@ from engram.serve.mcp.handshake import _request, handshake, messages
 from engram.serve.mcp.profiles import tools_of
 from engram.serve.mcp.tools import Tool
 from engram.settings import LiveSettings, Settings
-from engram.store.ports import Filter
 from engram.text.transcripts import speeches
 from engram.types import Memory, Turn
+from engram.values.query import Filter
 
 TEXT = st.text(max_size=60) | st.sampled_from(
     ["%", "_", "\\", '"', "'", "*", "NEAR(a b)", "words:x", "a OR b", "-- ;", "\0", "\ud800"]

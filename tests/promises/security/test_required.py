@@ -17,8 +17,8 @@ from serve.talking import call
 
 from engram.engine import Engram
 from engram.errors import EngramError
-from engram.store.ports import Filter
 from engram.types import Memory, Role, Scope, Sensitivity
+from engram.values.query import Filter
 
 DOCS = Path(__file__).parents[3] / "docs"
 TESTS = Path(__file__).parents[2]

@@ -17,8 +17,8 @@ from engram.env import to_micros
 from engram.guard.visibility import Visibility
 from engram.index.vectors.matrix import Column, Rows
 from engram.index.vectors.tier import Allowed, Keys, Mask, Numbers
-from engram.store.ports import Filter
 from engram.values.frozen import frozen
+from engram.values.query import Filter
 
 
 @frozen

@@ -33,9 +33,10 @@ from engram.index.vectors.tiers import VectorLimits
 from engram.log import Log
 from engram.models.embedders import Vectors
 from engram.settings import LiveSettings
-from engram.store.ports import Filter, VectorSource
+from engram.store.ports import VectorSource
 from engram.types import IndexState, Reader
 from engram.values.frozen import field, frozen, mutable
+from engram.values.query import Filter
 
 
 @mutable

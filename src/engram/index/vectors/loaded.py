@@ -10,8 +10,8 @@ from engram.index.vectors.filters import ColumnValues, FilterColumns
 from engram.index.vectors.matrix import Codes, Rows, Scales, decode, restore
 from engram.index.vectors.tier import Keys, Mask, VectorTier
 from engram.models.embedders import Vectors
-from engram.store.ports import SpaceRow
 from engram.values.frozen import frozen
+from engram.values.query import SpaceRow
 
 _SAMPLE = 512
 _PRIOR = 32

@@ -23,9 +23,9 @@ from engram.env import Env
 from engram.errors import ContentTooLarge, InvalidContent, VaultLocked
 from engram.serve.cli import terminal
 from engram.settings import LiveSettings
+from engram.store.credentials import Credentials
 from engram.store.folder import VaultFolder
-from engram.store.sqlite.maintenance import key_facts
-from engram.store.sqlite.vault import Credentials
+from engram.store.maintenance import key_facts
 from engram.types import Policy, Role
 from engram.values.frozen import field, mutable, replace
 

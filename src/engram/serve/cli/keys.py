@@ -9,8 +9,8 @@ import typer
 from engram.serve.cli import terminal
 from engram.serve.cli.caller import Json, caller_of, read_secret
 from engram.serve.cli.progress import progress
-from engram.store.sqlite import maintenance
-from engram.store.sqlite.vault import Credentials
+from engram.store import maintenance
+from engram.store.credentials import Credentials
 
 app = typer.Typer(help="Show where the key of the vault is; export and import it.", add_completion=False)
 

@@ -14,9 +14,9 @@ from engram.serve.cli import terminal
 from engram.serve.cli.caller import BadCall, Caller, Json, Yes, caller_of, vault_exists
 from engram.serve.cli.commands import CommandResult, CommandSpec
 from engram.serve.operations.vault import BackupList, CheckResult, PurgeInput
+from engram.store import maintenance
 from engram.store.folder import Header, VaultFolder, hide, read_header
-from engram.store.sqlite import maintenance
-from engram.store.sqlite.maintenance import leave
+from engram.store.maintenance import leave_decoy
 from engram.types import AuditEntry, Backup, EncoderState, Finding, Health, Role, Severity
 from engram.values.dreams import Pass
 from engram.values.frozen import replace
@@ -99,7 +99,7 @@ def _save_hidden_home(caller: Caller, decoy: bool) -> None:
     asked."""
     hide(caller.path)
     settings_room.save("home", str(caller.path))
-    if decoy and (path := leave(settings_room.data_folder())) is not None:
+    if decoy and (path := leave_decoy(settings_room.data_folder())) is not None:
         caller.remark(f"A decoy is at {path}.")
 
 

@@ -149,7 +149,7 @@ def session_text(store: Glimpse, reader: Reader, event: HookEvent, settings: Set
 
 def _handoff_lines(store: Glimpse, reader: Reader, settings: Settings) -> Iterator[str]:
     from engram.rules import checkpoints  # late: a prompt needs none of it
-    from engram.store.sqlite.working import CHECKPOINT, HANDOFF
+    from engram.values.working import CHECKPOINT, HANDOFF
 
     for name, label in ((CHECKPOINT, "Was being done"), (HANDOFF, "Asked last")):
         saved = store.put_away_last(reader, name)

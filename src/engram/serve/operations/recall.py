@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from engram.context.window import ContextWindow
 from engram.serve.operations.operation import Arg, Budget, Operation
-from engram.store.ports import Filter
 from engram.types import Explanation, Kind, Mode, Reasoning, Recall, Status, Turn
 from engram.values.frozen import field, frozen
+from engram.values.query import Filter
 
 if TYPE_CHECKING:
     from engram.engine import Engram

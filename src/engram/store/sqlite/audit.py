@@ -125,7 +125,7 @@ def read_audit(connection: apsw.Connection, scope: Scope | None, limit: int) -> 
     ]
 
 
-class AuditTrail:
+class AuditEntries:
     """The audit trail."""
 
     def __init__(self, gate: Gate) -> None:

@@ -7,7 +7,6 @@ Who looks at boxes is in the audit trail; that they were filled is not, for nobo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -20,50 +19,16 @@ from engram.store.sqlite.rows import predicate
 from engram.store.sqlite.working import erased_since
 from engram.store.validation import bounded
 from engram.types import Memory, Reader, Scope
-from engram.values.episodes import Box, SealReason
-from engram.values.frozen import frozen
+from engram.values.episodes import Box, BoxRow, BoxTopics, FilledBox, SealReason
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
-
-
-Topics = dict[int, tuple[int, tuple[str, ...]]]
-"""The trace and the topic of each box of a place, the latest."""
 
 
 _UPTO = "figure:boxed_to"
 
 _RECENT = 300
 """Boxes of a place that a new one is compared with: the latest."""
-
-
-@frozen
-class Row:
-    """A memory as boxing needs it; `at` is when it was said, whatever time it tells of."""
-
-    key: int
-    scope: int
-    session: str
-    at: datetime
-    speaker: str
-    text: str
-    vector: bytes | None
-
-
-@frozen
-class Filled:
-    """A box as it is to be kept; `key` 0 is a new one."""
-
-    key: int
-    scope: int
-    session: str
-    opened_at: datetime
-    last_at: datetime
-    sealed: SealReason
-    topic: tuple[str, ...]
-    members: tuple[int, ...]
-    trace: int = 0  # of a box that is kept and about the same
-    like: int | None = None  # else the place, among those kept with it, of a box that is
 
 
 _ROW = f"""
@@ -103,7 +68,7 @@ def _boxes(connection: apsw.Connection, sql: str, values: Sequence[Any]) -> list
     ]
 
 
-def _outdated(connection: apsw.Connection, since: int, boxes: Sequence[Filled]) -> bool:
+def _outdated(connection: apsw.Connection, since: int, boxes: Sequence[FilledBox]) -> bool:
     keys = ", ".join(str(box.key) for box in boxes)
     fresh = ", ".join(str(member) for box in boxes for member in box.members)
     inside = f"SELECT memory FROM boxed WHERE box IN ({keys})"
@@ -120,17 +85,17 @@ def _reach(connection: apsw.Connection) -> int:
     return int(connection.execute("SELECT value FROM meta WHERE name = ?", (_UPTO,)).get or 0)
 
 
-def _row(key: int, scope: int, session: str, at: int, speaker: str, text: str, vector: bytes | None) -> Row:
-    return Row(key, scope, session, from_micros(at), speaker, text, None if vector is None else bytes(vector))
+def _row(key: int, scope: int, session: str, at: int, speaker: str, text: str, vector: bytes | None) -> BoxRow:
+    return BoxRow(key, scope, session, from_micros(at), speaker, text, None if vector is None else bytes(vector))
 
 
-def _topics(connection: apsw.Connection, scope: int) -> Topics:
+def _topics(connection: apsw.Connection, scope: int) -> BoxTopics:
     sql = "SELECT key, trace, topic FROM boxes WHERE scope = ? ORDER BY key DESC LIMIT ?"
     found: list[Any] = connection.execute(sql, (scope, _RECENT)).fetchall()
     return {key: (trace, tuple(topic.split())) for key, trace, topic in found}
 
 
-def _put(connection: apsw.Connection, box: Filled, before: Sequence[int]) -> int:
+def _put(connection: apsw.Connection, box: FilledBox, before: Sequence[int]) -> int:
     """Its key; `before` are the keys of the boxes before it in the same page."""
     key = box.key
     figures = (to_micros(box.opened_at), to_micros(box.last_at), box.sealed, " ".join(box.topic))
@@ -159,7 +124,7 @@ class Boxes:
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
-    def pending(self, reader: Reader, space: str, limit: int) -> tuple[int, list[Row]]:
+    def pending(self, reader: Reader, space: str, limit: int) -> tuple[int, list[BoxRow]]:
         """How far boxes reach, and the next memories after that."""
         require_owner(reader, "boxing")
         with self._gate.read(reader, "boxes") as connection:
@@ -182,7 +147,7 @@ class Boxes:
             ).fetchall()
         return [bytes(vector) for (vector,) in found]
 
-    def growing(self, reader: Reader, streams: Iterable[tuple[int, str]], space: str) -> list[tuple[Box, list[Row]]]:
+    def growing(self, reader: Reader, streams: Iterable[tuple[int, str]], space: str) -> list[tuple[Box, list[BoxRow]]]:
         """The boxes of these scopes and sessions that are open, with what is in them."""
         require_owner(reader, "boxing")
         found = []
@@ -196,13 +161,13 @@ class Boxes:
                     found.append((box, [_row(*one) for one in inside]))
         return found
 
-    def topics(self, reader: Reader, scopes: Iterable[int]) -> dict[int, Topics]:
+    def topics(self, reader: Reader, scopes: Iterable[int]) -> dict[int, BoxTopics]:
         """The latest boxes of these scopes, by what they are about."""
         require_owner(reader, "boxing")
         with self._gate.read(reader, "boxes") as connection:
             return {scope: _topics(connection, scope) for scope in scopes}
 
-    def put(self, reader: Reader, boxes: Sequence[Filled], *, start: int, upto: int, since: int) -> bool:
+    def put(self, reader: Reader, boxes: Sequence[FilledBox], *, start: int, upto: int, since: int) -> bool:
         """Keep boxes as they are now; False, and nothing is kept, if somebody else went on from `start` meanwhile, or something
         was erased, or what is in them updated, after the change `since`: their topics could have words that are gone by now, or
         kept closely."""

@@ -9,7 +9,8 @@ import apsw
 
 from engram.env import to_micros
 from engram.guard.visibility import readable, require_writable, writable
-from engram.store.ports import HeardBefore, Once
+from engram.store.ports import DuplicateTurns
+from engram.store.receipts import Once
 from engram.store.sqlite import feedback, memories, turns
 from engram.store.sqlite import vectors as embeddings
 from engram.store.validation import check_memory, check_scope, check_turn
@@ -70,7 +71,7 @@ class Capture:
                 here = readable(replace(reader, scope=scope, policy=Policy.OWN))
                 refs = turns.known_refs(connection, here, [turn.ref for turn in said if turn.ref])
                 if refs:
-                    raise HeardBefore(refs)
+                    raise DuplicateTurns(refs)
                 key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
                 known = memories.by_digest(connection, here, list(digests.values()))
                 corrected = feedback.corrected(connection, here, [one for one in digests.values() if one not in known])

@@ -22,7 +22,8 @@ What the text index holds of a memory: all words of a cleartext one; of a sensit
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
@@ -66,6 +67,20 @@ def require_encryption() -> None:
             "the module `apsw` that is installed cannot encrypt; it shares its name with the one that can.",
             way_out="Run `pip uninstall apsw` and then `pip install --force-reinstall apsw-sqlite3mc`.",
         )
+
+
+@contextmanager
+def foreign(path: Path) -> Iterator[apsw.Connection]:
+    """Open another program's database for reading; nothing in its schema is executed."""
+    require_encryption()
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(path.absolute().as_uri() + "?mode=ro", flags=flags)
+    try:
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        yield connection
+    finally:
+        connection.close()
 
 
 def explain(error: apsw.Error, doing: str) -> EngramError:

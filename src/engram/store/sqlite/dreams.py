@@ -19,22 +19,19 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import Conflict, NotFound
 from engram.guard.visibility import readable, require_writer, writable
-from engram.store.ports import Once
+from engram.store.receipts import Once
 from engram.store.sqlite import facts, memories, undo
 from engram.store.sqlite import revisions as revising
 from engram.store.sqlite.erasure import NothingDone
 from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded
 from engram.types import Memory, Policy, Reader, Report, scope_values
-from engram.values.dreams import AppliedProposals, Cursor, Pass, PassStatus, Proposal
+from engram.values.dreams import AppliedProposals, Cursor, Pass, PassStatus, Proposal, Touched
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
     from engram.store.sqlite.reconciliation import Reconciliation
     from engram.store.sqlite.revisions import Revisions
-
-
-Touched = tuple[list[Memory], Cursor, bool, int, int]
 
 
 _LATEST = "SELECT coalesce(max(seq), 0) FROM changes"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -12,7 +12,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import Visibility, readable, writable
 from engram.rules.edges import ACYCLIC, DERIVED, LASTING, EdgeWeights, reinforced
-from engram.store.ports import Filter, Once
+from engram.store.receipts import Once
 from engram.store.sqlite import memories, rows, sensitivity
 from engram.store.sqlite.rows import micros, predicate
 from engram.store.validation import (
@@ -23,6 +23,7 @@ from engram.types import (
     Edge,
     Reader,
 )
+from engram.values.query import Filter, Hop
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
@@ -33,20 +34,9 @@ _MONTH = 30 * 86_400_000_000
 _DAY = 86_400_000_000
 
 
-class Step(NamedTuple):
-    """From one memory to the next, by keys; `sure` is how much of what there is goes over, `by` the kind of link, or the name
-    that both have (`named`)."""
-
-    here: int
-    there: int
-    by: str
-    sure: float
-    named: bool = False
-
-
 def _linked(
     connection: apsw.Connection, seen: Visibility, keys: Sequence[int], now: datetime, weights: EdgeWeights, most: int
-) -> list[Step]:
+) -> list[Hop]:
     at_here, values = predicate(seen, "a.scope")
     at_there, _ = predicate(seen, "b.scope")
     marks, lasting = ", ".join("?" * len(keys)), ", ".join(f"'{kind}'" for kind in sorted(LASTING))
@@ -70,10 +60,10 @@ def _linked(
     fading = (to_micros(now), int(weights.edge_grace_days * _DAY), weights.edge_fade, weights.edge_floor)
     once: tuple[int | str, ...] = (*keys, *values, *values)
     found: list[Any] = connection.execute(sql, (*fading, *once, *once, most)).fetchall()
-    return [Step(*row) for row in found]
+    return [Hop(*row) for row in found]
 
 
-def _named_alike(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], fan: int, most: int) -> list[Step]:
+def _named_alike(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], fan: int, most: int) -> list[Hop]:
     at_here, values = predicate(seen, "a.scope")
     at_there, _ = predicate(seen, "b.scope")
     # Counted only as far as it matters: a name that everything bears is not counted through.
@@ -93,10 +83,10 @@ def _named_alike(connection: apsw.Connection, seen: Visibility, keys: Sequence[i
          ORDER BY named.fan, o.memory DESC LIMIT ?
     """
     found: list[Any] = connection.execute(sql, (fan + 1, *keys, *values, fan, *values, most)).fetchall()
-    return [Step(here, there, name, 1.0 / fan.bit_length(), True) for here, there, name, fan in found]
+    return [Hop(here, there, name, 1.0 / fan.bit_length(), True) for here, there, name, fan in found]
 
 
-def _naming(connection: apsw.Connection, seen: Visibility, names: Sequence[str], most: int) -> list[Step]:
+def _naming(connection: apsw.Connection, seen: Visibility, names: Sequence[str], most: int) -> list[Hop]:
     at_name, values = predicate(seen, "a.scope")
     at_there, _ = predicate(seen, "m.scope")
     found: list[Any] = connection.execute(
@@ -109,7 +99,7 @@ def _naming(connection: apsw.Connection, seen: Visibility, names: Sequence[str],
         """,
         (*names, *values, *values, most),
     ).fetchall()
-    return [Step(names.index(name), key, name, 1.0, True) for name, key in found]
+    return [Hop(names.index(name), key, name, 1.0, True) for name, key in found]
 
 
 def _passing(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], where: Filter) -> set[int]:
@@ -255,17 +245,17 @@ class Edges:
                 once=once,
             )
 
-    def linked(self, reader: Reader, keys: Sequence[int], now: datetime, *, most: int) -> list[Step]:
+    def linked(self, reader: Reader, keys: Sequence[int], now: datetime, *, most: int) -> list[Hop]:
         """Links from these memories to active ones, either way round, the surest first; what is hardly sure is not followed."""
         with self._gate.read(reader, "links") as connection:
             return _linked(connection, readable(reader), keys, now, self._gate.live.tuned(EdgeWeights), most) if keys else []
 
-    def sharing_entities(self, reader: Reader, keys: Sequence[int], *, fan: int, most: int) -> list[Step]:
+    def sharing_entities(self, reader: Reader, keys: Sequence[int], *, fan: int, most: int) -> list[Hop]:
         """From these memories to active ones that name the same; what more than `fan` memories name leads nowhere."""
         with self._gate.read(reader, "links") as connection:
             return _named_alike(connection, readable(reader), keys, fan, most) if keys else []
 
-    def naming(self, reader: Reader, names: Sequence[str], *, most: int) -> list[Step]:
+    def naming(self, reader: Reader, names: Sequence[str], *, most: int) -> list[Hop]:
         """Active memories that name one of these, by whatever name, the latest of each; `here` is the place among `names`."""
         with self._gate.read(reader, "links") as connection:
             return _naming(connection, readable(reader), [folded(name) for name in names], most) if names else []

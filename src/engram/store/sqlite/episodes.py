@@ -12,13 +12,13 @@ from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import Visibility, readable, require_writable, writable
 from engram.rules.edges import EdgeWeights
-from engram.store.ports import Once
+from engram.store.receipts import Once
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, memories, rows, turns, vectors
 from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded, check_event, check_memory, check_participants, check_period, dated
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space
-from engram.values.episodes import Episode, EpisodeEvent, EpisodeOutcome, Participant
+from engram.values.episodes import CAUSED_BY, FOLLOWS, Episode, EpisodeEvent, EpisodeOutcome, Participant
 from engram.values.frozen import replace
 
 if TYPE_CHECKING:
@@ -208,9 +208,6 @@ def _merged_into(connection: apsw.Connection, key: int) -> list[str]:
         (key,),
     ).fetchall()
     return [row[0] for row in found]
-
-
-FOLLOWS, CAUSED_BY, LEARNED_FROM = "follows", "caused_by", "learned_from"
 
 
 class Episodes:

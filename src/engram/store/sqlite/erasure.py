@@ -19,7 +19,7 @@ from engram.errors import InvalidQuery
 from engram.guard.visibility import Visibility, require_owner, writable
 from engram.log import Log
 from engram.store.folder import clear_snapshots
-from engram.store.ports import Once
+from engram.store.receipts import Once
 from engram.store.sqlite import audit, episodes, gaps, memories, turns, working
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import receipts as quotas

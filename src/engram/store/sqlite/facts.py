@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -23,26 +23,16 @@ from engram.store.sqlite.rows import intern, micros, predicate
 from engram.text.english.entities import folded
 from engram.text.english.facts import Fact, facts
 from engram.types import Memory, Reader, Source
-from engram.values.entities import Belief
+from engram.values.entities import Belief, RelatedFact
 from engram.values.frozen import frozen, replace
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
 
 
-class Related(NamedTuple):
-    """A fact that holds, how sure it is, and the id of the memory that says it."""
-
-    subject: str
-    predicate: str
-    object: str
-    confidence: float
-    memory: str
-
-
 def _related(
     connection: apsw.Connection, seen: Visibility, column: str, wanted: Sequence[str] | Sequence[int], most: int
-) -> list[Related]:
+) -> list[RelatedFact]:
     visible, values = predicate(seen, "m.scope")
     sql = f"""
         SELECT f.subject, f.predicate, f.object, m.confidence, m.id
@@ -55,7 +45,7 @@ def _related(
          ORDER BY m.confidence DESC, f.memory, f.number LIMIT ?
     """
     found: list[Any] = connection.execute(sql, (*wanted, *values, most)).fetchall() if wanted else []
-    return [Related(*row) for row in found]
+    return [RelatedFact(*row) for row in found]
 
 
 SUPERSEDES, OUTDATES, CONTRADICTS, PAST = "supersedes", "outdates", "contradicts", "past"
@@ -67,7 +57,7 @@ _MORE = re.compile(r"\b(?:and|but|because|while|although|which)\b|;")
 
 
 @frozen
-class Outcome:
+class FactOutcome:
     """What became of a memory that was here by one that comes in, as the link to it: superseded, outdated in a fact, or
     contradicted; and how sure it was. `past`: it tells what came after, from `since` on."""
 
@@ -77,11 +67,11 @@ class Outcome:
     since: int | None = None
 
 
-def note(connection: apsw.Connection, scope: int, memory: Memory, told: Sequence[Fact] | None = None) -> list[Outcome]:
+def note(connection: apsw.Connection, scope: int, memory: Memory, told: Sequence[Fact] | None = None) -> list[FactOutcome]:
     """Keep what a memory says; what became of older ones by it. `told`: the facts, where they are known without reading."""
     if told is None:
         told = () if memory.source is Source.ASSISTANT else facts(memory.text, memory.speaker)
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, FactOutcome] = {}
     since = _since(memory)
     for number, fact in enumerate(told):
         named = fact.subject
@@ -106,7 +96,7 @@ def put(connection: apsw.Connection, memory: Memory, told: Sequence[Fact]) -> No
         connection.execute(_PUT, (memory.key, number, subject, fact.predicate, fact.object, *figures))
 
 
-def _all_past(connection: apsw.Connection, memory: Memory, outcomes: dict[str, Outcome]) -> list[Outcome]:
+def _all_past(connection: apsw.Connection, memory: Memory, outcomes: dict[str, FactOutcome]) -> list[FactOutcome]:
     """What tells of an earlier time only counts where the memory says nothing that still holds."""
     past = any(one.link == PAST for one in outcomes.values())
     spent = past and _is_spent(connection, memory.key, memory.text)
@@ -130,13 +120,13 @@ _PUT = f"""
 """
 
 
-def settle(connection: apsw.Connection, scope: int, memory: Memory) -> list[Outcome]:
+def settle(connection: apsw.Connection, scope: int, memory: Memory) -> list[FactOutcome]:
     """What becomes of older memories now that this one is surer: what it says is known."""
     found: list[Any] = connection.execute(
         f"SELECT {FACT}, f.single, f.holds FROM facts AS f WHERE f.memory = ? AND (f.until IS NULL OR NOT f.holds)",
         (memory.key,),
     ).fetchall()
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, FactOutcome] = {}
     for subject, said, thing, single, holds in found:
         fact = Fact(subject, said, thing, bool(single), bool(holds))
         outcomes |= {one.older: one for one in _settle(connection, scope, memory, fact, "", _since(memory))}
@@ -169,7 +159,7 @@ def _ended(fact: Fact, since: int | None) -> int | None:
 
 def _settle(
     connection: apsw.Connection, scope: int, memory: Memory, fact: Fact, named: str, since: int | None
-) -> Iterator[Outcome]:
+) -> Iterator[FactOutcome]:
     told = memory.happened_until is not None
     new = FactClaim(fact, memory.confidence, _at(since), _at(_said(connection, memory.key, micros(memory.learned_at))), told)
     found: list[Any] = connection.execute(
@@ -189,13 +179,13 @@ def _settle(
         if ruled is Ruling.STANDS or _may_be_two(named, _named(text, speaker, number, fact.predicate)):
             continue
         if ruled is Ruling.PAST:
-            yield Outcome(memory_id, PAST, confidence, at)
+            yield FactOutcome(memory_id, PAST, confidence, at)
             continue
         if ruled is Ruling.CONTESTED or pinned:
-            yield Outcome(memory_id, CONTRADICTS, confidence)
+            yield FactOutcome(memory_id, CONTRADICTS, confidence)
             continue
         connection.execute("UPDATE facts SET until = ? WHERE memory = ? AND number = ?", (since, key, number))
-        yield Outcome(memory_id, SUPERSEDES if _is_spent(connection, key, text) else OUTDATES, confidence)
+        yield FactOutcome(memory_id, SUPERSEDES if _is_spent(connection, key, text) else OUTDATES, confidence)
 
 
 def _said(connection: apsw.Connection, memory: int, learned: int | None) -> int | None:
@@ -255,12 +245,12 @@ class Facts:
         with self._gate.read(reader, "beliefs") as connection:
             return beliefs(connection, readable(reader), folded(subject), past)
 
-    def by(self, reader: Reader, keys: Sequence[int]) -> list[Related]:
+    def by(self, reader: Reader, keys: Sequence[int]) -> list[RelatedFact]:
         """What these memories say."""
         with self._gate.read(reader, "relations") as connection:
             return _related(connection, readable(reader), "memory", keys, -1)
 
-    def of(self, reader: Reader, names: Sequence[str], *, backwards: bool = False, most: int) -> list[Related]:
+    def of(self, reader: Reader, names: Sequence[str], *, backwards: bool = False, most: int) -> list[RelatedFact]:
         """What is said of these, the surest first; `backwards`: what is said to stand in a relation to them."""
         with self._gate.read(reader, "relations") as connection:
             return _related(connection, readable(reader), "object" if backwards else "subject", names, most)
@@ -276,7 +266,7 @@ class Facts:
         with self._gate.read(reader, "relations") as connection:
             return bool(connection.execute(sql, (subject, what, *values)).get)
 
-    def matching(self, reader: Reader, what: str, *, most: int) -> list[Related]:
+    def matching(self, reader: Reader, what: str, *, most: int) -> list[RelatedFact]:
         """What is said of anything by this predicate, the surest first."""
         with self._gate.read(reader, "relations") as connection:
             return _related(connection, readable(reader), "predicate", [what], most)

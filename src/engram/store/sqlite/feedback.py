@@ -15,7 +15,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import InvalidContent, InvalidQuery
 from engram.guard.visibility import Visibility, readable, writable
 from engram.rules.edges import EdgeWeights
-from engram.store.ports import Judgement, Once, Question
+from engram.store.receipts import Once
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, facts, memories, turns, vectors
 from engram.store.sqlite.rows import intern, predicate
@@ -24,6 +24,7 @@ from engram.text.english.facts import Fact
 from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Edge, Memory, Policy, Reader, Scope, Space, Status
 from engram.values.frozen import replace
+from engram.values.query import JudgedQuestion, Judgement
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
@@ -154,7 +155,7 @@ class Feedback:
         reader: Reader,
         memory_id: str,
         helpful: bool,
-        question: Question | None = None,
+        question: JudgedQuestion | None = None,
         *,
         timeout: float | None = None,
         once: Once | None = None,
@@ -172,14 +173,14 @@ class Feedback:
 
             return self._gate.write(reader, "feedback", work, subject=memory_id, timeout=timeout, once=once)
 
-    def _put(self, connection: apsw.Connection, reader: Reader, memory: Memory, helpful: bool, question: Question) -> None:
+    def _put(self, connection: apsw.Connection, reader: Reader, memory: Memory, helpful: bool, question: JudgedQuestion) -> None:
         now = self._gate.env.now()
         space = vectors.own_space(connection, question.space) if question.vector else None
         gone = now - timedelta(days=self._gate.live.now.suppress_days)
         digest = self._gate.audit.digest(question.words)
         put(connection, memory.key, reader.scope, now, helpful, digest, space, question.vector, gone)
 
-    def judgements(self, reader: Reader, keys: Sequence[int], question: Question) -> list[Judgement]:
+    def judgements(self, reader: Reader, keys: Sequence[int], question: JudgedQuestion) -> list[Judgement]:
         """What was said of these memories, oldest first, where the reader stands: another agent's opinion is its own.
 
         Who sees all sees memories of all, and is still of its own opinion.

@@ -25,7 +25,7 @@ from engram.log import Log
 from engram.settings import LiveSettings, Settings
 from engram.store.latency import Meter
 from engram.store.limits import StoreLimits
-from engram.store.ports import Once
+from engram.store.receipts import Once
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite import receipts
 from engram.store.sqlite.audit import Audit

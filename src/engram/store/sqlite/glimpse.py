@@ -17,6 +17,7 @@ from engram.env import Env, from_micros
 from engram.errors import DiskFull, EngramError
 from engram.guard.visibility import readable
 from engram.settings import LiveSettings
+from engram.store.credentials import Credentials
 from engram.store.limits import StoreLimits
 from engram.store.sqlite import audit, text_index
 from engram.store.sqlite import connection as opening
@@ -25,7 +26,7 @@ from engram.store.sqlite.connection import explain
 from engram.store.sqlite.locks import take_turn
 from engram.store.sqlite.padding import Silence, hide_reading
 from engram.store.sqlite.rows import predicate
-from engram.store.sqlite.vault import Credentials, Opened, enter, look
+from engram.store.sqlite.vault import Opened, enter, look
 from engram.values.frozen import frozen
 from engram.values.identity import AuditEntry, Reader
 

@@ -13,10 +13,10 @@ from engram.crypto.process import rss_bytes
 from engram.deadline import check_deadline, without_deadline
 from engram.env import from_micros, to_micros
 from engram.errors import DiskFull, SearchTimeout, StorageError, VaultBusy, VaultDamaged
+from engram.guard.limits import pressure_at
 from engram.guard.visibility import readable, require_owner
 from engram.log import Log
-from engram.settings import Settings
-from engram.store.ports import Once
+from engram.store.receipts import Once
 from engram.store.sqlite import backups as care
 from engram.store.sqlite import maintenance, memories, migrations, vectors
 from engram.store.sqlite.locks import VaultLock
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 
 
 log = Log("engram.store")
-
-
-def pressure_at(rss: int, settings: Settings) -> str:
-    """What so many bytes of resident memory are called."""
-    mib = rss / 2**20
-    return "critical" if mib >= settings.ram_critical_mib else "elevated" if mib >= settings.ram_warning_mib else "normal"
 
 
 def _meta(connection: apsw.Connection, name: str) -> int | None:

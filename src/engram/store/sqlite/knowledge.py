@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -18,7 +18,7 @@ from engram.store.sqlite import memories
 from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded
 from engram.types import Memory, Reader
-from engram.values.entities import Gap, GapKind
+from engram.values.entities import Gap, GapKind, KnownSubject, SubjectTally
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
@@ -31,33 +31,11 @@ _LATEST = 5000  # memories that are sorted by category
 _NAMED = 2  # what is named once is no subject yet
 
 
-class Tally(NamedTuple):
-    """Figures of some memories, as they are counted: means of how sure they are and what moves that, and times in µs."""
-
-    memories: int
-    sessions: int
-    speakers: int
-    confidence: float | None
-    witnesses: float | None
-    helpful: float | None
-    unhelpful: float | None
-    contested: int | None
-    stale: int | None
-    first: int | None
-    last: int | None
-
-
-class Subject(NamedTuple):
-    """What is named again and again, or a category of memories: how many there are, and their figures."""
-
-    name: str
-    kind: str
-    tally: Tally
-
-
-def _tally(connection: apsw.Connection, seen: Visibility, which: str, values: Sequence[Any], stale: tuple[int, int]) -> Tally:
+def _tally(
+    connection: apsw.Connection, seen: Visibility, which: str, values: Sequence[Any], stale: tuple[int, int]
+) -> SubjectTally:
     rows: list[Any] = connection.execute(*_counting(seen, "1", which, values, stale)).fetchall()
-    return Tally(*rows[0][1:]) if rows else Tally(0, 0, 0, None, None, None, None, None, None, None, None)
+    return SubjectTally(*rows[0][1:]) if rows else SubjectTally(0, 0, 0, None, None, None, None, None, None, None, None)
 
 
 def _counting(
@@ -83,7 +61,7 @@ def _counting(
     return sql, (*scopes, *stale, *values, *scopes)
 
 
-def _named(connection: apsw.Connection, seen: Visibility, limit: int, stale: tuple[int, int]) -> list[Subject]:
+def _named(connection: apsw.Connection, seen: Visibility, limit: int, stale: tuple[int, int]) -> list[KnownSubject]:
     visible, values = predicate(seen, "m.scope")
     found: list[Any] = connection.execute(
         f"""
@@ -102,16 +80,16 @@ def _named(connection: apsw.Connection, seen: Visibility, limit: int, stale: tup
         own = f"SELECT memory FROM mentions WHERE entity IN ({entities}) ORDER BY memory DESC LIMIT {_MOST}"
         tally = _tally(connection, seen, f"m.key IN ({own})", (), stale)
         if tally.memories:
-            made.append(Subject(name, kind, tally if count <= _MOST else tally._replace(memories=count)))
+            made.append(KnownSubject(name, kind, tally if count <= _MOST else tally._replace(memories=count)))
     return made
 
 
-def _categories(connection: apsw.Connection, seen: Visibility, stale: tuple[int, int]) -> list[Subject]:
+def _categories(connection: apsw.Connection, seen: Visibility, stale: tuple[int, int]) -> list[KnownSubject]:
     """Of the latest memories: what is counted for a map needs no look at every one."""
     visible, scopes = predicate(seen, "scope")
     latest = f"SELECT key FROM memories WHERE status = 'active' AND {visible} ORDER BY key DESC LIMIT {_LATEST}"
     found: list[Any] = connection.execute(*_counting(seen, "m.category", f"m.key IN ({latest})", scopes, stale)).fetchall()
-    made = [Subject(category, "category", Tally(*tally)) for category, *tally in found]
+    made = [KnownSubject(category, "category", SubjectTally(*tally)) for category, *tally in found]
     return [one for one in made if one.tally.memories >= _NAMED]
 
 
@@ -183,7 +161,7 @@ class KnowledgeSurvey:
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
-    def tally(self, reader: Reader, keys: Sequence[int]) -> Tally:
+    def tally(self, reader: Reader, keys: Sequence[int]) -> SubjectTally:
         """Figures of those of these memories that the reader sees, and that are active; of very many the first are looked at."""
         marks = ", ".join("?" * len(keys[:_MOST]))
         with self._gate.read(reader, "knows") as connection:
@@ -191,7 +169,7 @@ class KnowledgeSurvey:
         self._gate.note(reader, "knows", count=found.memories)
         return found if len(keys) <= _MOST else found._replace(memories=len(keys))
 
-    def subjects(self, reader: Reader, *, limit: int, without: Collection[str] = ()) -> list[Subject]:
+    def subjects(self, reader: Reader, *, limit: int, without: Collection[str] = ()) -> list[KnownSubject]:
         """Names that several memories have, and categories but for some, the most told of first."""
         bounded(limit, self._gate.limits.page_limit, "a list of subjects")
         with self._gate.read(reader, "knows") as connection:

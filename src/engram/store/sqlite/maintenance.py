@@ -25,6 +25,7 @@ from engram.deadline import deadline_error
 from engram.env import Env, to_micros
 from engram.errors import DiskFull, EngramError, NotFound, VaultBusy, VaultDamaged, VaultLocked
 from engram.settings import LiveSettings
+from engram.store.credentials import Credentials
 from engram.store.folder import VaultFolder, read_header, write_header
 from engram.store.sqlite import backups, key_rotation, migrations, text_index
 from engram.store.sqlite import backups as care
@@ -32,7 +33,7 @@ from engram.store.sqlite import connection as opening
 from engram.store.sqlite.connection import explain, require_encryption
 from engram.store.sqlite.gate import stop_in_time
 from engram.store.sqlite.padding import hide_times
-from engram.store.sqlite.vault import Credentials, alone, unlocked
+from engram.store.sqlite.vault import alone, unlocked
 from engram.types import Backup, Finding, Severity
 from engram.values.frozen import replace
 

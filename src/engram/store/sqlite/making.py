@@ -25,7 +25,7 @@ from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.padding import Silence
 
 if TYPE_CHECKING:
-    from engram.store.sqlite.vault import Credentials
+    from engram.store.credentials import Credentials
 
 
 def make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[str, MasterKey | None]:

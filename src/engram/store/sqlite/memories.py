@@ -18,7 +18,8 @@ from engram.crypto import ciphers
 from engram.env import from_micros, to_micros
 from engram.errors import Conflict, InvalidQuery, NotFound
 from engram.guard.visibility import Visibility, readable, require_writable, writable
-from engram.store.ports import CandidateTraits, Changes, Filter, Once
+from engram.store.ports import Changes
+from engram.store.receipts import Once
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import facts as claims
@@ -50,6 +51,7 @@ from engram.types import (
 )
 from engram.values.frozen import fields, replace
 from engram.values.identity import strictest
+from engram.values.query import CandidateTraits, Filter
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate

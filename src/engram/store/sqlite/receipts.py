@@ -16,7 +16,7 @@ import apsw
 
 from engram.errors import Conflict, KeyReused
 from engram.guard.visibility import require_writer
-from engram.store.ports import Once, Told
+from engram.store.receipts import AlreadyDone, Once
 from engram.types import (
     Reader,
 )
@@ -51,7 +51,7 @@ def told(connection: apsw.Connection, request: Request) -> str | None:
 def refuse_if_told(connection: apsw.Connection, request: Request) -> None:
     answer = told(connection, request)
     if answer is not None:
-        raise Told(answer)
+        raise AlreadyDone(answer)
 
 
 def keep(connection: apsw.Connection, request: Request, answer: str) -> None:

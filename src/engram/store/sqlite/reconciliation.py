@@ -101,7 +101,7 @@ class Reconciliation:
             entities.note(connection, intern(connection, memory.scope), memory.key, memory.text, memory.speaker)
 
     def outdate(
-        self, connection: apsw.Connection, reader: Reader, memory: Memory, outcomes: Sequence[facts.Outcome], now: datetime
+        self, connection: apsw.Connection, reader: Reader, memory: Memory, outcomes: Sequence[facts.FactOutcome], now: datetime
     ) -> Memory:
         """Link what a memory outdates or contradicts, and retire what says nothing else. Some of how sure that was passes on."""
         if (after := next((one for one in outcomes if one.link == facts.PAST), None)) is not None:

@@ -38,6 +38,7 @@ from engram.values.dreams import (
     Reweigh,
     SetLayer,
     SettleContradiction,
+    proposal_ids,
 )
 from engram.values.episodes import REHEARSED, rehearsal_attributes, rehearsals_of
 from engram.values.frozen import field, mutable, replace
@@ -81,24 +82,11 @@ class Round:
         self.known[new.id] = new
 
 
-def named_in(revision: Proposal) -> tuple[str, ...]:
-    """The ids that a revision is about."""
-    match revision:
-        case Merge(memory, into):
-            return memory, into
-        case AddLink(edge) | RemoveLink(edge):
-            return edge.source, edge.target
-        case Derive(sources=sources):
-            return sources
-        case _:
-            return (revision.memory,)
-
-
 def gather(
     connection: apsw.Connection, reader: Reader, job: str, revisions: Sequence[Proposal], since: int, now: datetime
 ) -> Round:
     """What these revisions are about, as it is now."""
-    ids = list(dict.fromkeys(one for revision in revisions for one in named_in(revision)))
+    ids = list(dict.fromkeys(one for revision in revisions for one in proposal_ids(revision)))
     known = {memory.id: memory for memory in memories.by_ids(connection, writable(reader), ids)}
     keys = [memory.key for memory in known.values()]
     moved = _changed_since(connection, keys, since)

@@ -18,10 +18,10 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.guard.visibility import Visibility
-from engram.store.ports import Filter
 from engram.store.sqlite import connection as sealed
 from engram.types import NEUTRAL, NO_ATTRIBUTES, Affect, Kind, Memory, Sensitivity, Source, Status
 from engram.values.identity import SCOPE_DIMENSIONS, Scope, scope_values
+from engram.values.query import Filter
 
 Value = None | int | float | str | bytes
 
@@ -187,13 +187,6 @@ _SEALED = f"seal('{Sensitivity.SENSITIVE}', ?, 0, ?)"
 _SHUT = sealed.kept("attributes", "value", "?", f"'{Sensitivity.SENSITIVE}'", ("?",))
 """A value as memories that are kept closely have it, by older releases and by this one: the same for all, so that they are found
 by it too."""
-
-
-def narrow(where: Filter) -> bool:
-    """Does a filter ask for more than a status? Then few memories usually pass."""
-    moments = (where.since, where.until, where.as_of)
-    named = where.scope != Scope()
-    return bool(where.kinds or where.categories or where.without or where.attributes or named or any(moments))
 
 
 _STATUS_THEN = """coalesce(

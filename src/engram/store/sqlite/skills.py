@@ -11,13 +11,14 @@ import apsw
 from engram.env import from_micros
 from engram.guard.visibility import Visibility, readable, require_writable, writable
 from engram.rules.edges import EdgeWeights
-from engram.store.ports import Once
+from engram.store.receipts import Once
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import edges, episodes, memories, turns, vectors
+from engram.store.sqlite import edges, memories, turns, vectors
 from engram.store.sqlite.rows import Value, micros, predicate
 from engram.store.validation import check_memory, dated
 from engram.types import Draft, Edge, Memory, Reader, Space
 from engram.values.episodes import (
+    LEARNED_FROM,
     Cue,
     FailureMode,
     Practice,
@@ -160,7 +161,7 @@ class Skills:
             def work(connection: apsw.Connection) -> Skill:
                 memory = self._put_memory(connection, reader, draft, space, now)
                 put(connection, replace(skill, memory=memory))
-                taught = [Edge(memory.id, source, episodes.LEARNED_FROM) for source in sources]
+                taught = [Edge(memory.id, source, LEARNED_FROM) for source in sources]
                 edges.put(connection, writable(reader), taught, now, self._gate.live.tuned(EdgeWeights))
                 return of(connection, [memory])[0]
 

@@ -11,7 +11,7 @@ from engram.store.sqlite.gate import Gate
 
 if TYPE_CHECKING:
     from engram.store.sqlite.access_tokens import AccessTokens
-    from engram.store.sqlite.audit import AuditTrail
+    from engram.store.sqlite.audit import AuditEntries
     from engram.store.sqlite.boxes import Boxes
     from engram.store.sqlite.capture import Capture
     from engram.store.sqlite.changes import ChangeLog
@@ -171,10 +171,10 @@ class SqliteStore:
         return Erasure(self.gate)
 
     @cached_property
-    def audit(self) -> AuditTrail:
-        from engram.store.sqlite.audit import AuditTrail
+    def audit(self) -> AuditEntries:
+        from engram.store.sqlite.audit import AuditEntries
 
-        return AuditTrail(self.gate)
+        return AuditEntries(self.gate)
 
     @cached_property
     def access_tokens(self) -> AccessTokens:

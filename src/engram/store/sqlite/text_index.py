@@ -9,7 +9,6 @@ import apsw
 
 from engram.env import to_micros
 from engram.guard.visibility import Visibility, readable
-from engram.store.ports import Filter
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import rows
 from engram.store.sqlite.rows import predicate
@@ -22,6 +21,8 @@ from engram.types import (
     Reader,
     TextHit,
 )
+from engram.values import query
+from engram.values.query import Filter
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
@@ -130,7 +131,7 @@ class TextIndex:
             return []
         bounded(limit, self._gate.limits.page_limit, "a search")
         with self._gate.read(reader, "search") as connection:
-            condition, narrow, around = rows.conditions(where), rows.narrow(where), self._gate.limits.around_weight
+            condition, narrow, around = rows.conditions(where), query.is_narrow(where), self._gate.limits.around_weight
             hits = search_text(connection, readable(reader), condition, terms, limit, around, narrow=narrow)
             found = [TextHit(key, score) for key, score in hits]
         self._gate.note(reader, "search", count=len(found), digest=self._gate.audit.digest(" ".join(terms)))

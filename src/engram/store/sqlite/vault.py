@@ -6,7 +6,7 @@ vault.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from engram.env import Env
 from engram.errors import DiskFull, StorageError, VaultDamaged
 from engram.log import Log
 from engram.settings import LiveSettings
+from engram.store.credentials import Credentials
 from engram.store.folder import Header, VaultFolder, name_newborn, read_header, sweep_snapshots
 from engram.store.limits import StoreLimits
 from engram.store.sqlite import connection as opening
@@ -25,7 +26,7 @@ from engram.store.sqlite import migrations
 from engram.store.sqlite.connection import explain
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.padding import hide_times
-from engram.values.frozen import field, frozen, mutable
+from engram.values.frozen import field, mutable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,22 +34,9 @@ if TYPE_CHECKING:
 
 log = Log("engram.store.vault")
 
-Ask = Callable[[], str | None]
-
 DIGEST_KEYS = "digest_keys"
 """Where `meta` has the keys of digests (audit, then tokens) that a vault brought along when its own key was changed: what was
 digested under them, a question that was judged or a caller's token, must be known again."""
-
-
-@frozen
-class Credentials:
-    """What the caller can open with: a key in hand, or a way to ask for a passphrase. Both may be missing."""
-
-    key: Callable[[], MasterKey] | None = None
-    ask: Ask | None = None
-
-    def master(self) -> MasterKey | None:
-        return None if self.key is None else self.key()
 
 
 @mutable

@@ -14,7 +14,6 @@ from engram.errors import DimensionMismatch, DiskFull, EncryptionFailed
 from engram.guard.visibility import Visibility, readable, require_owner, require_writer, writable
 from engram.log import Log
 from engram.store.folder import hide_snapshot_times, sync_folder
-from engram.store.ports import Filter
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import rows
 from engram.store.sqlite.rows import predicate
@@ -26,6 +25,7 @@ from engram.types import (
     Reader,
     Space,
 )
+from engram.values.query import Filter
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate

@@ -21,12 +21,13 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge
 from engram.guard.visibility import require_writable, writable
-from engram.store.ports import Once
+from engram.store.receipts import Once
 from engram.store.sqlite.connection import PUT_AWAY
 from engram.store.sqlite.rows import intern, predicate
 from engram.store.validation import check_scope
 from engram.types import Sensitivity
 from engram.values.identity import Reader, Scope, scope_values, strictest
+from engram.values.working import HANDOFF, MIND
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
@@ -43,9 +44,6 @@ def _tiers(connection: apsw.Connection, sources: Sequence[str]) -> list[Sensitiv
     found: list[Any] = connection.execute(sql, (json.dumps(list(sources)),)).fetchall()
     unknown = set(sources).difference(name for name, _ in found)
     return [*(Sensitivity(tier) for _, tier in found), *([Sensitivity.CONFIDENTIAL] if unknown else [])]
-
-
-MIND, CHECKPOINT, HANDOFF = "mind", "checkpoint", "handoff"
 
 
 _BODY = """

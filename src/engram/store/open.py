@@ -1,0 +1,38 @@
+"""The door of the store: the only module through which other rooms reach an engine.
+
+Comes in: the location of a vault, settings, clock and credentials. Goes out: a `Store`, which is all that they know of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engram.env import Env
+from engram.settings import LiveSettings
+from engram.store.credentials import Credentials
+from engram.store.ports import Store
+
+if TYPE_CHECKING:
+    import apsw
+
+
+def open_store(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[Store, str]:
+    """Open the vault in this folder and create it if it is missing.
+
+    Returns the store and, for a new vault, the notice that says where its key is kept.
+    """
+    from engram.store.sqlite.vault import open_vault  # late: whoever only names a type opens nothing
+
+    return open_vault(path, live, env, credentials)
+
+
+@contextmanager
+def open_foreign(path: Path) -> Iterator[apsw.Connection]:
+    """Open another program's SQLite file for reading, without trusting its schema."""
+    from engram.store.sqlite import connection  # late: only an import of a foreign file needs it
+
+    with connection.foreign(path) as foreign:
+        yield foreign

@@ -1,0 +1,97 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from engram.values.frozen import frozen
+from engram.values.identity import Scope
+from engram.values.memories import Kind, Space, Status
+
+_ANYWHERE = Scope()
+
+
+@frozen(kw_only=True)
+class Filter:
+    """What a listing or a search is narrowed to, besides the reader's visibility.
+
+    `without`: categories that are not wanted. `as_of`: only what was known at that moment, by the status it had then. `scope`:
+    only what names these places, whatever else it names; it narrows what is visible and never widens it. `fresh`: of recall,
+    without what has faded (`rules/lifecycle.py`); a listing shows it still.
+    """
+
+    kinds: tuple[Kind, ...] = ()
+    categories: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    statuses: tuple[Status, ...] = (Status.ACTIVE,)
+    since: datetime | None = None
+    until: datetime | None = None
+    attributes: Mapping[str, str] | None = None
+    as_of: datetime | None = None
+    scope: Scope = _ANYWHERE
+    fresh: bool = False
+
+    @property
+    def indexed(self) -> bool:
+        """Can a vector index apply all of it by what it holds itself? If not, it is told the keys."""
+        return not self.attributes and self.as_of is None and self.scope == _ANYWHERE
+
+
+@frozen
+class CandidateTraits:
+    """Traits of a candidate that recall scores, all in one index: its speaker and session, `happened` and `until` (µs), how much
+    it tells (`substance`) and how many names it has (`named`). `lasts`: it says since when something goes on; read only where the
+    question asks for a time."""
+
+    speaker: str = ""
+    session: str = ""
+    substance: float = 0.0
+    named: int = 0
+    happened: int | None = None
+    until: int | None = None
+    lasts: bool = False
+
+
+@frozen(kw_only=True)
+class JudgedQuestion:
+    """A question as a store keeps it with a judgement: by its telling words (hashed there, with a key) and its vector."""
+
+    words: str
+    vector: bytes | None = None
+    space: Space | None = None
+
+
+@frozen
+class Judgement:
+    """What was said of one memory: when, whether it helped, whether the question had the same telling words as the present
+    one, and its vector if that is of the same model; else it is empty."""
+
+    key: int
+    at: datetime
+    helpful: bool
+    same_words: bool
+    vector: bytes
+
+
+SpaceRow = tuple[int, int, str, str, str, int, bytes]
+"""Key, scope key, kind, status, category, time of the event or else of learning it (µs), vector as `encoding` stores it."""
+
+
+class Hop(NamedTuple):
+    """From one memory to the next, by keys; `sure` is how much of what there is goes over, `by` the kind of link, or the name
+    that both have (`named`)."""
+
+    here: int
+    there: int
+    by: str
+    sure: float
+    named: bool = False
+
+
+def is_narrow(where: Filter) -> bool:
+    """Does a filter ask for more than a status? Then few memories usually pass."""
+    moments = (where.since, where.until, where.as_of)
+    named = where.scope != Scope()
+    return bool(where.kinds or where.categories or where.without or where.attributes or named or any(moments))

@@ -1,0 +1,5 @@
+"""TODO."""
+
+from __future__ import annotations
+
+MIND, CHECKPOINT, HANDOFF = "mind", "checkpoint", "handoff"
