@@ -23,7 +23,7 @@ _ROUNDS, _RESTART = 20, 0.15  # of personalized PageRank: rounds, and the chance
 
 @frozen
 class LinkPath:
-    """How a memory was reached: the memory where the path starts, its links or names, and True if a name is among them."""
+    """The path to a memory: the memory where it starts, its links or names, and True if a name is among them."""
 
     start: int
     by: tuple[str, ...]

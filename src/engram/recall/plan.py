@@ -42,7 +42,7 @@ class Intent(StrEnum):
 
 @frozen
 class QueryAnalysis:
-    """What the words of a question ask for.
+    """The analysis of the words of a question.
 
     `when`: the time it names. `asks_when`, `asks_name`: it asks for a time, or for something with a name. `asks_now`: it asks for
     the present state, not a former one. `about`: the person or thing it asks everything about. `connects`: it asks how things
@@ -217,7 +217,7 @@ class Query:
 
 @frozen(kw_only=True)
 class Plan:
-    """How a question is searched for.
+    """The plan of the search for a question.
 
     `terms` are the distinct words of the question and `content_terms` those that are no stop words; `breadth` is the number of
     candidates that an arm may bring, `postings` the entries of the text index that may be read, `most` the number of hits,

@@ -49,7 +49,7 @@ HEAD = 150
 
 @frozen(kw_only=True)
 class CandidateFacts:
-    """What is known of the candidates when they are scored: `traits` of the first so many, or the `memories` that were fetched.
+    """Facts about candidates when they are scored: `traits` of the first so many, or the `memories` that were fetched.
 
     `vectors` are the question's vector and those of the candidates with traits, in their order.
     """

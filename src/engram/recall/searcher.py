@@ -254,7 +254,7 @@ class Searcher:
 
     @cached_property
     def _vector_shift(self) -> float:
-        """What earlier judgements moved the weight of vectors by; read once, changed by `learn`."""
+        """The amount by which feedback has moved the weight of vectors; read once, changed by `learn`."""
         return self._store.figures.get(_VECTOR_SHIFT) or 0.0
 
     # ── the search ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -72,7 +72,7 @@ _MENTIONED = 0.5
 
 @frozen
 class Answerability:
-    """How far the first hits answer the question, each value 0 to 1.
+    """The degree to which the first hits answer the question, each value 0 to 1.
 
     `support` is None without vectors: half the likeness of the first hit, half how far the hits are about the person asked about.
     `related` is None without vectors: the chance that the hits have to do with the question. `covered` is that chance (without
