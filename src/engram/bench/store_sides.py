@@ -22,7 +22,7 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.guard.visibility import readable
 from engram.settings import LiveSettings, Settings
-from engram.store.sqlite import audit, memories, migrations, text_index
+from engram.store.sqlite import audit, memory_rows, migrations, text_index
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import open_vault
@@ -183,14 +183,14 @@ class DirectSide:
         now = self._env.now()
         ready = [replace(draft, id=self._env.new_id(), learned_at=now, updated_at=now) for draft in new]
         self.connection.execute("BEGIN IMMEDIATE")
-        stored = [memories.insert(self.connection, memory) for memory in ready]
+        stored = [memory_rows.insert(self.connection, memory) for memory in ready]
         entries = [AuditEntry(now, "add", memory.id, memory.scope, 1, "0" * 16, True) for memory in stored]
         audit.write(self.connection, entries, self._audit_rows)
         self.connection.execute("COMMIT")
         return stored
 
     def get(self, memory_id: str) -> Sequence[Memory]:
-        return memories.by_ids(self.connection, self._visible, (memory_id,))
+        return memory_rows.by_ids(self.connection, self._visible, (memory_id,))
 
     def search(self, terms: Sequence[str]) -> Sequence[TextHit]:
         hits = text_index.search_text(self.connection, self._visible, text_index.ACTIVE, terms, _HITS, 0.0)

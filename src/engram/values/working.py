@@ -1,4 +1,4 @@
-"""TODO."""
+"""Names under which working memory, checkpoints and hand-overs are saved."""
 
 from __future__ import annotations
 

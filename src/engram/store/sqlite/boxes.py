@@ -14,7 +14,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.guard.visibility import readable, require_owner
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import memories
+from engram.store.sqlite import memory_rows
 from engram.store.sqlite.rows import predicate
 from engram.store.sqlite.working import erased_since
 from engram.store.validation import bounded
@@ -228,6 +228,6 @@ class Boxes:
         """What is in a box, in the order it was kept."""
         with self._gate.read(reader, "boxes") as connection:
             keys: list[Any] = connection.execute("SELECT memory FROM boxed WHERE box = ? ORDER BY memory", (key,)).fetchall()
-            found = memories.by_keys(connection, readable(reader), [one for (one,) in keys])
+            found = memory_rows.by_keys(connection, readable(reader), [one for (one,) in keys])
         self._gate.note(reader, "boxes", count=len(found))
         return found

@@ -11,7 +11,7 @@ from engram.env import to_micros
 from engram.guard.visibility import readable, require_writable, writable
 from engram.store.ports import DuplicateTurns
 from engram.store.receipts import Once
-from engram.store.sqlite import feedback, memories, turns
+from engram.store.sqlite import feedback, memory_rows, turns
 from engram.store.sqlite import vectors as embeddings
 from engram.store.validation import check_memory, check_scope, check_turn
 from engram.text.english.facts import Fact
@@ -73,7 +73,7 @@ class Capture:
                 if refs:
                     raise DuplicateTurns(refs)
                 key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
-                known = memories.by_digest(connection, here, list(digests.values()))
+                known = memory_rows.by_digest(connection, here, list(digests.values()))
                 corrected = feedback.corrected(connection, here, [one for one in digests.values() if one not in known])
                 here_before = known.keys() | corrected.keys()
                 new = [draft for draft in ready if digests[draft.memory.id] not in here_before]
@@ -87,7 +87,7 @@ class Capture:
                         self._reconciliation.said_again(
                             connection, reader, twin, [keys[number] for number in draft.turns], now, draft.facts
                         )
-                        by_id[draft.memory.id] = memories.required(connection, writable(reader), twin)
+                        by_id[draft.memory.id] = memory_rows.required(connection, writable(reader), twin)
                 kept = [by_id[draft.memory.id] for draft in ready]
                 for memory_id, numbers in (again or {}).items():
                     self._reconciliation.said_again(
@@ -131,13 +131,13 @@ class Capture:
                 key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
                 here = readable(replace(reader, policy=Policy.OWN))
                 digests = [identity_of(draft.memory) for draft in ready]
-                known = memories.by_digest(connection, here, digests)
+                known = memory_rows.by_digest(connection, here, digests)
                 corrected = feedback.corrected(connection, here, digests)
                 fresh = [d for d, digest in zip(ready, digests, strict=True) if digest not in known and digest not in corrected]
                 facts = {draft.memory.id: draft.facts for draft in fresh}
                 kept = self._reconciliation.understand(connection, reader, turns.keep(connection, keys, fresh, key), now, facts)
                 for memory_id, numbers in (again or {}).items():
-                    old = memories.required(connection, writable(reader), memory_id)
+                    old = memory_rows.required(connection, writable(reader), memory_id)
                     others = [keys[n] for n in dict.fromkeys(numbers) if keys[n] not in turns.sources_of(connection, old.key)]
                     if others:
                         self._reconciliation.said_again(connection, reader, memory_id, others, now)

@@ -20,7 +20,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import Conflict, NotFound
 from engram.guard.visibility import readable, require_writer, writable
 from engram.store.receipts import Once
-from engram.store.sqlite import facts, memories, undo
+from engram.store.sqlite import facts, memory_rows, undo
 from engram.store.sqlite import revisions as revising
 from engram.store.sqlite.erasure import NothingDone
 from engram.store.sqlite.rows import predicate
@@ -42,7 +42,7 @@ _LONGEST_LINE = 64
 
 
 def _walked(connection: apsw.Connection, reader: Reader, cursor: Cursor, limit: int, latest: int) -> Touched:
-    found = memories.export_rows(connection, writable(reader), after=cursor.row, limit=limit)
+    found = memory_rows.export_rows(connection, writable(reader), after=cursor.row, limit=limit)
     more = len(found) == limit
     after = Cursor(found[-1].key, cursor.change) if more else Cursor(-1, cursor.change)
     return found, after, more or cursor.change < latest, latest, len(found)
@@ -54,7 +54,7 @@ def _followed(connection: apsw.Connection, reader: Reader, cursor: Cursor, limit
     ).fetchall()
     if not rows:
         return [], cursor, False, latest, 0
-    found = memories.by_keys(connection, writable(reader), [int(memory) for _, memory in rows])
+    found = memory_rows.by_keys(connection, writable(reader), [int(memory) for _, memory in rows])
     return found, Cursor(-1, int(rows[-1][0])), len(rows) == limit, latest, len(rows)
 
 
@@ -164,7 +164,7 @@ class Dreams:
                 """,
                 (job, to_micros(now), *values, limit),
             ).fetchall()
-            return memories.by_keys(connection, writable(reader), [key for (key,) in found])
+            return memory_rows.by_keys(connection, writable(reader), [key for (key,) in found])
 
     def contested(self, reader: Reader, keys: Sequence[int]) -> set[int]:
         """Those of these memories that contradict another, or are contradicted by it."""
@@ -283,7 +283,7 @@ class Dreams:
 
             def work(connection: apsw.Connection) -> Report:
                 sql = "SELECT key, walker, ending, began_at, holder FROM passes WHERE id = ?"
-                found: list[Any] = connection.execute(sql, (pass_id,)).fetchall() if memories.is_text(pass_id) else []
+                found: list[Any] = connection.execute(sql, (pass_id,)).fetchall() if memory_rows.is_text(pass_id) else []
                 if not found or (reader.policy is not Policy.ALL and found[0][1] != walker):
                     raise NotFound("there is no pass of that id that this identity may undo.", way_out="See `engram dreams`.")
                 number, _, ending, began, holder = found[0]
@@ -344,7 +344,7 @@ class Dreams:
             last = int(connection.execute("SELECT coalesce(max(key), 0) FROM memories").get)
             starts = dict.fromkeys(1 + last * place // count for place in range(count))
             keys = [connection.execute(sql, (start, *values)).get for start in starts]
-            return memories.by_keys(connection, writable(reader), [int(key) for key in dict.fromkeys(keys) if key is not None])
+            return memory_rows.by_keys(connection, writable(reader), [int(key) for key in dict.fromkeys(keys) if key is not None])
 
     def _walker(self, reader: Reader) -> str:
         """Under what name a reader's cursors are kept; whoever sees all has none."""

@@ -13,7 +13,7 @@ from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import Visibility, readable, writable
 from engram.rules.edges import ACYCLIC, DERIVED, LASTING, EdgeWeights, reinforced
 from engram.store.receipts import Once
-from engram.store.sqlite import memories, rows, sensitivity
+from engram.store.sqlite import memory_rows, rows, sensitivity
 from engram.store.sqlite.rows import micros, predicate
 from engram.store.validation import (
     check_edges,
@@ -127,7 +127,7 @@ _CIRCLE = f"""
 def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], now: datetime, weights: EdgeWeights) -> int:
     """Link memories by their ids; a link that is there is surer for it. All that is told is linked, or nothing."""
     wanted = list(dict.fromkeys(end for edge in edges for end in (edge.source, edge.target)))
-    keys = {memory.id: memory.key for memory in memories.by_ids(connection, owned, wanted)}
+    keys = {memory.id: memory.key for memory in memory_rows.by_ids(connection, owned, wanted)}
     if len(keys) < len(wanted):
         raise NotFound(f"{len(wanted) - len(keys)} of the memories to be linked cannot be used by this identity.")
     for told in edges:
@@ -155,7 +155,7 @@ def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], n
             ),
         )
     for key in keys.values():
-        memories.log_change(connection, key, "relate")
+        memory_rows.log_change(connection, key, "relate")
     sensitivity.inherit(connection, [(keys[told.source], keys[told.target]) for told in edges if told.kind in DERIVED])
     return len(edges)
 
@@ -181,7 +181,7 @@ def _one(connection: apsw.Connection, source: int, target: int, told: Edge) -> E
 def at(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[Edge]:
     """Links into and out of `ids`, where both ends are visible."""
     found: set[Edge] = set()
-    ids = [memory_id for memory_id in ids if memories.is_text(memory_id)]
+    ids = [memory_id for memory_id in ids if memory_rows.is_text(memory_id)]
     for start in range(0, len(ids), _AT_ONCE):
         found |= _of_some(connection, seen, ids[start : start + _AT_ONCE])
     return sorted(found, key=lambda edge: (edge.source, edge.target, edge.kind))

@@ -15,7 +15,7 @@ import apsw
 from engram.env import from_micros
 from engram.guard.visibility import Visibility, readable, require_owner
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import facts, memories
+from engram.store.sqlite import facts, memory_rows
 from engram.store.sqlite.rows import intern, predicate
 from engram.text.english.entities import PERSON, TITLES, UNSURE, Mention, folded, mentions, other_names
 from engram.text.english.informativeness import told
@@ -96,7 +96,7 @@ def _read_page(connection: apsw.Connection, seen: Visibility, limit: int) -> int
     keys: list[Any] = connection.execute(
         "SELECT key FROM memories WHERE key > ? AND key <= ? ORDER BY key LIMIT ?", (after, last, limit)
     ).fetchall()
-    for memory in memories.by_keys(connection, seen, [row[0] for row in keys]):
+    for memory in memory_rows.by_keys(connection, seen, [row[0] for row in keys]):
         _read_one(connection, memory)
     if len(keys) < limit:
         connection.execute("DELETE FROM meta WHERE name IN (?, ?)", (_UNREAD, _READ))
@@ -349,7 +349,7 @@ class Entities:
     def mentions(self, reader: Reader, memory_id: str) -> list[str]:
         """What a memory names, by the names it is kept under."""
         with self._gate.read(reader, "entity") as connection:
-            key = memories.required(connection, readable(reader), memory_id).key
+            key = memory_rows.required(connection, readable(reader), memory_id).key
             sql = "SELECT e.name FROM mentions AS n JOIN entities AS e ON e.key = n.entity WHERE n.memory = ? ORDER BY e.name"
             found: list[Any] = connection.execute(sql, (key,)).fetchall()
             return [row[0] for row in found]

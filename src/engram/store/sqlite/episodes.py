@@ -14,7 +14,7 @@ from engram.guard.visibility import Visibility, readable, require_writable, writ
 from engram.rules.edges import EdgeWeights
 from engram.store.receipts import Once
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import edges, memories, rows, turns, vectors
+from engram.store.sqlite import edges, memory_rows, rows, turns, vectors
 from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded, check_event, check_memory, check_participants, check_period, dated
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space
@@ -193,7 +193,7 @@ def learned_from(connection: apsw.Connection, owned: Visibility, doomed: Sequenc
         taught += [row[0] for row in found]
         taught += _merged_into(connection, memory.key)
     known = {memory.id for memory in doomed}
-    return memories.by_ids(connection, owned, [one for one in dict.fromkeys(taught) if one not in known])
+    return memory_rows.by_ids(connection, owned, [one for one in dict.fromkeys(taught) if one not in known])
 
 
 def _merged_into(connection: apsw.Connection, key: int) -> list[str]:
@@ -254,7 +254,7 @@ class Episodes:
             check_event(event, self._gate.live.now)
 
             def work(connection: apsw.Connection) -> None:
-                append(connection, memories.required(connection, writable(reader), episode_id), event)
+                append(connection, memory_rows.required(connection, writable(reader), episode_id), event)
 
             self._gate.write(reader, "event", work, subject=episode_id, once=once)
 
@@ -275,10 +275,10 @@ class Episodes:
             now = self._gate.env.now()
 
             def work(connection: apsw.Connection) -> Episode:
-                old = memories.required(connection, writable(reader), draft.memory.id)
+                old = memory_rows.required(connection, writable(reader), draft.memory.id)
                 require_ongoing(connection, old)
                 new = dated(draft.memory, version=old.version + 1, updated_at=now, status=old.status, key=old.key)
-                memories.rewrite(connection, old, new)
+                memory_rows.rewrite(connection, old, new)
                 vectors.put_vector(connection, reader, new, draft.vector, space)
                 finish(connection, new, outcome, result, valence, now)
                 return of(connection, [new])[0]
@@ -301,10 +301,10 @@ class Episodes:
         with self._gate.read(reader, "episodes") as connection:
             seen = readable(reader)
             if ids is not None:
-                found = memories.by_ids(connection, seen, ids)[:limit]
+                found = memory_rows.by_ids(connection, seen, ids)[:limit]
             else:
                 keys = episode_keys(connection, seen, since=since, until=until, outcomes=outcomes, limit=limit)
-                found = memories.by_keys(connection, seen, keys)
+                found = memory_rows.by_keys(connection, seen, keys)
             made = of(connection, found)
         self._gate.note(reader, "episodes", count=len(made))
         return made

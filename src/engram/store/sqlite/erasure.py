@@ -20,7 +20,7 @@ from engram.guard.visibility import Visibility, require_owner, writable
 from engram.log import Log
 from engram.store.folder import clear_snapshots
 from engram.store.receipts import Once
-from engram.store.sqlite import audit, episodes, gaps, memories, turns, working
+from engram.store.sqlite import audit, episodes, gaps, memory_rows, turns, working
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import receipts as quotas
 from engram.store.sqlite import vectors as vectors
@@ -222,11 +222,11 @@ def _remove(connection: apsw.Connection, owned: Visibility, dimension: str, name
     places = _places(connection, dimension, name)
     keys = [int(row[0]) for row in connection.execute(f"SELECT key FROM memories WHERE scope IN ({_marks(places)})", places)]
     for start in range(0, len(keys), _PURGED_AT_ONCE):
-        doomed = memories.by_keys(connection, owned, keys[start : start + _PURGED_AT_ONCE])
+        doomed = memory_rows.by_keys(connection, owned, keys[start : start + _PURGED_AT_ONCE])
         doomed += episodes.learned_from(connection, owned, doomed)  # elsewhere too: it has their words
         for memory in doomed:
             note(connection, held, memory)
-            memories.wipe_out(connection, memory)
+            memory_rows.wipe_out(connection, memory)
         audit.forget(connection, [memory.id for memory in doomed])
     for table in _having(connection, "scope"):
         if table != "memories":
@@ -303,7 +303,8 @@ class Erasure:
 
             def remove(connection: apsw.Connection, held: Held) -> None:
                 doomed = [
-                    memories.unchanged(memories.required(connection, writable(reader), one), since) for one in dict.fromkeys(ids)
+                    memory_rows.unchanged(memory_rows.required(connection, writable(reader), one), since)
+                    for one in dict.fromkeys(ids)
                 ]
                 gone[:] = [*doomed, *episodes.learned_from(connection, writable(reader), doomed)]
                 entries[:] = [self._gate.audit.entry(reader, "erase", subject=memory.id, count=1) for memory in gone]
@@ -311,7 +312,7 @@ class Erasure:
                     note(connection, held, memory)
                 for memory in gone:
                     turns.forget_sources(connection, memory.key)
-                    memories.wipe_out(connection, memory)
+                    memory_rows.wipe_out(connection, memory)
                 audit.forget(connection, [memory.id for memory in gone])
                 gaps.forget(connection, [memory.text for memory in gone])
 

@@ -17,7 +17,7 @@ from engram.guard.visibility import Visibility, readable, writable
 from engram.rules.edges import EdgeWeights
 from engram.store.receipts import Once
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import edges, facts, memories, turns, vectors
+from engram.store.sqlite import edges, facts, memory_rows, turns, vectors
 from engram.store.sqlite.rows import intern, predicate
 from engram.store.validation import check_memory
 from engram.text.english.facts import Fact
@@ -105,7 +105,7 @@ def by_facts(connection: apsw.Connection, seen: Visibility, told: Sequence[Fact]
     for fact in told:
         rows: list[Any] = connection.execute(sql, (fact.subject, fact.predicate, *values)).fetchall()
         found |= dict.fromkeys(row[0] for row in rows)
-    return memories.by_keys(connection, seen, list(found))
+    return memory_rows.by_keys(connection, seen, list(found))
 
 
 def all_corrected(connection: apsw.Connection, seen: Visibility) -> list[int]:
@@ -131,7 +131,7 @@ def replacement(connection: apsw.Connection, seen: Visibility, key: int) -> Memo
         """,
         (key, *values),
     ).get
-    return memories.by_keys(connection, seen, [key if last is None else int(last)])[0]
+    return memory_rows.by_keys(connection, seen, [key if last is None else int(last)])[0]
 
 
 _AT_ONCE = 500
@@ -164,9 +164,9 @@ class Feedback:
         with self._gate.watched(reader, "feedback", memory_id):
 
             def work(connection: apsw.Connection) -> Memory:
-                old = memories.required(connection, writable(reader), memory_id)
+                old = memory_rows.required(connection, writable(reader), memory_id)
                 new = replace(old, helpful=old.helpful + helpful, unhelpful=old.unhelpful + (not helpful))
-                memories.rewrite(connection, old, new)
+                memory_rows.rewrite(connection, old, new)
                 if question is not None:
                     self._put(connection, reader, old, helpful, question)
                 return new
@@ -199,13 +199,13 @@ class Feedback:
 
             def work(connection: apsw.Connection) -> Memory:
                 owned = writable(reader)
-                old = memories.required(connection, owned, memory_id)
+                old = memory_rows.required(connection, owned, memory_id)
                 born = replace(self._gate.new_memory(draft.memory, old.scope, now), id=new_id)
                 known = self._known(connection, reader, old, born, now)
                 fresh = old.status is not Status.SUPERSEDED
                 if fresh:  # first, so that what is true outdates nothing that is retired anyway
                     gone = replace(old, status=Status.SUPERSEDED, unhelpful=old.unhelpful + 1, updated_at=now)
-                    memories.rewrite(connection, old, gone, CORRECTED)
+                    memory_rows.rewrite(connection, old, gone, CORRECTED)
                     facts.end(connection, old.key, now)
                     self._reconciliation.unfound(connection, old.key, now)
                 new = known or self._keep(connection, reader, born, draft.vector, space, now)
@@ -225,7 +225,7 @@ class Feedback:
         if digest_of(new.text) == digest_of(old.text):
             raise InvalidContent("the correction says what the memory says.", way_out="Say what is true instead.")
         here = readable(replace(reader, scope=old.scope, policy=Policy.OWN))
-        twin = memories.by_digest(connection, here, [digest]).get(digest)
+        twin = memory_rows.by_digest(connection, here, [digest]).get(digest)
         if old.status is Status.SUPERSEDED:
             heir = replacement(connection, here, old.key)
             if heir.id != twin:
@@ -233,7 +233,7 @@ class Feedback:
             return heir
         if twin is not None:
             self._reconciliation.said_again(connection, reader, twin, [], now)
-            return memories.required(connection, here, twin)
+            return memory_rows.required(connection, here, twin)
         return None
 
     def _keep(

@@ -18,7 +18,7 @@ from engram.guard.visibility import readable, require_owner
 from engram.log import Log
 from engram.store.receipts import Once
 from engram.store.sqlite import backups as care
-from engram.store.sqlite import maintenance, memories, migrations, vectors
+from engram.store.sqlite import maintenance, memory_rows, migrations, vectors
 from engram.store.sqlite.locks import VaultLock
 from engram.types import Backup, Finding, Health, Reader
 
@@ -161,7 +161,7 @@ class HealthCheck:
         """The figures of V19 as this process sees them. Of an index it knows nothing: whoever has one says more."""
         settings = self._gate.live.now
         with self._gate.read(reader, "counts") as connection:
-            counts = memories.counts(connection, readable(reader))
+            counts = memory_rows.counts(connection, readable(reader))
             pending = vectors.pending(connection, readable(reader))
         with self._gate.readers.use("health") as connection:
             made = _meta(connection, "last_backup")

@@ -14,7 +14,7 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.guard.visibility import Visibility, readable
-from engram.store.sqlite import memories
+from engram.store.sqlite import memory_rows
 from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded
 from engram.types import Memory, Reader
@@ -107,7 +107,7 @@ def _contested(connection: apsw.Connection, seen: Visibility, keys: Sequence[int
         """,
         (*values, *scopes, *scopes, limit),
     ).fetchall()
-    known = {one.key: one for one in memories.by_keys(connection, seen, [key for row in rows for key in row[:2]])}
+    known = {one.key: one for one in memory_rows.by_keys(connection, seen, [key for row in rows for key in row[:2]])}
     pairs = [(known[one], known[other], at, uses) for one, other, at, uses in rows]
     return [_gap(GapKind.CONTESTED, f"Which holds: “{_said(a)}” or “{_said(b)}”?", uses, at, a, b) for a, b, at, uses in pairs]
 
@@ -125,7 +125,7 @@ def _stale(
         """,
         (*stale, *values, *scopes, max(limit, 0)),
     ).fetchall()
-    known = {one.key: one for one in memories.by_keys(connection, seen, [row[0] for row in rows])}
+    known = {one.key: one for one in memory_rows.by_keys(connection, seen, [row[0] for row in rows])}
     return [_gap(GapKind.STALE, f"Is this still so: “{_said(known[key])}”?", uses, at, known[key]) for key, at, uses in rows]
 
 

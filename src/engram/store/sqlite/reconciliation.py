@@ -14,7 +14,7 @@ from engram.guard.visibility import readable, writable
 from engram.rules.contradiction import transferred_confidence
 from engram.rules.edges import EdgeWeights
 from engram.store.sqlite import edges as links
-from engram.store.sqlite import entities, facts, memories, sensitivity, turns, working
+from engram.store.sqlite import entities, facts, memory_rows, sensitivity, turns, working
 from engram.store.sqlite.rows import intern
 from engram.text.english.facts import Fact
 from engram.types import Edge, Memory, Policy, Reader, Role, Sensitivity, Source, Status
@@ -123,12 +123,12 @@ class Reconciliation:
                 old = self.move(connection, reader, one.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
                 working.forget_handed(connection, [old.text])
             elif one.link == facts.OUTDATES:  # it stands without the fact; what follows from the rest is found again at rest
-                self.unfound(connection, memories.required(connection, writable(reader), one.older).key, now)
+                self.unfound(connection, memory_rows.required(connection, writable(reader), one.older).key, now)
         sure = transferred_confidence(memory.confidence, [one.confidence for one in outcomes if one.link != facts.CONTRADICTS])
         if sure == memory.confidence:
             return memory
         new = replace(memory, confidence=sure)
-        memories.rewrite(connection, memory, new)
+        memory_rows.rewrite(connection, memory, new)
         return new
 
     def said_again(
@@ -143,13 +143,13 @@ class Reconciliation:
         """One more witness takes away a fifth of the doubt; what was contested may be decided by it.
 
         What was only inferred and is said by a person is theirs from then on, and stands without its premises."""
-        old = memories.required(connection, writable(reader), memory_id)
+        old = memory_rows.required(connection, writable(reader), memory_id)
         surer = old.confidence + (1.0 - old.confidence) * 0.2
         taken = old.source is Source.INFERRED and not turns.only_of_assistants(connection, sources)
         source = Source.USER if taken else old.source
         witnesses = old.corroborations + max(len(sources), 1)
         new = replace(old, confidence=surer, corroborations=witnesses, source=source, updated_at=now)
-        memories.rewrite(connection, old, new)
+        memory_rows.rewrite(connection, old, new)
         turns.link(connection, old.key, sources)
         turns.reframe(connection, sources[:1])
         if told is not None or taken:
@@ -161,13 +161,13 @@ class Reconciliation:
     def move(
         self, connection: apsw.Connection, reader: Reader, memory_id: str, status: Status, reason: str, now: datetime
     ) -> Memory:
-        old = memories.required(connection, writable(reader), memory_id)
+        old = memory_rows.required(connection, writable(reader), memory_id)
         if old.status is status:
             return old
         if status is Status.ACTIVE and _lost(connection, old.key):
             raise Conflict("what this was inferred from no longer holds.", way_out="Restore that, or say this in your own words.")
         new = replace(old, status=status, updated_at=now)
-        memories.rewrite(connection, old, new, reason)
+        memory_rows.rewrite(connection, old, new, reason)
         if status is Status.ACTIVE:
             self._reinstate(connection, reader, new, now)
         elif status not in _STANDING:
@@ -186,10 +186,10 @@ class Reconciliation:
         """What was inferred from a memory that no longer stands does not stand either (K11), wherever it is kept."""
         waiting = [premise]
         while waiting:
-            for old in memories.by_ids(connection, _ANYONE, _inferred_from(connection, waiting.pop())):
+            for old in memory_rows.by_ids(connection, _ANYONE, _inferred_from(connection, waiting.pop())):
                 if old.status in _STANDING:
                     gone = replace(old, status=Status.INVALIDATED, updated_at=now)
-                    memories.rewrite(connection, old, gone, "what it was inferred from no longer holds")
+                    memory_rows.rewrite(connection, old, gone, "what it was inferred from no longer holds")
                     waiting.append(old.key)
 
     def still_unfounded(self, connection: apsw.Connection, keys: Iterable[int], now: datetime) -> None:

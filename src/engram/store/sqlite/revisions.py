@@ -17,7 +17,7 @@ from engram.env import to_micros
 from engram.guard.visibility import readable, writable
 from engram.rules.edges import DERIVED, LASTING, EdgeWeights
 from engram.store.sqlite import edges as links
-from engram.store.sqlite import entities, facts, feedback, gaps, memories, turns, undo
+from engram.store.sqlite import entities, facts, feedback, gaps, memory_rows, turns, undo
 from engram.store.sqlite.reconciliation import INFERRED_FROM
 from engram.store.sqlite.rows import intern
 from engram.store.validation import check_memory
@@ -78,7 +78,7 @@ class Round:
         return None if found is None or found.pinned or found.key in self.spared else found
 
     def rewrite(self, old: Memory, new: Memory, reason: str = "") -> None:
-        memories.rewrite(self.connection, old, new, reason)
+        memory_rows.rewrite(self.connection, old, new, reason)
         self.known[new.id] = new
 
 
@@ -87,7 +87,7 @@ def gather(
 ) -> Round:
     """What these revisions are about, as it is now."""
     ids = list(dict.fromkeys(one for revision in revisions for one in proposal_ids(revision)))
-    known = {memory.id: memory for memory in memories.by_ids(connection, writable(reader), ids)}
+    known = {memory.id: memory for memory in memory_rows.by_ids(connection, writable(reader), ids)}
     keys = [memory.key for memory in known.values()]
     moved = _changed_since(connection, keys, since)
     stale = {memory.id for memory in known.values() if memory.key in moved}
@@ -298,7 +298,7 @@ class Revisions:
 
     def _key(self, round: Round, memory_id: str) -> int:
         found = round.known.get(memory_id)
-        return found.key if found is not None else memories.required(round.connection, writable(round.reader), memory_id).key
+        return found.key if found is not None else memory_rows.required(round.connection, writable(round.reader), memory_id).key
 
     def _derive(self, round: Round, revision: Derive) -> str:
         found = [round.standing(one) for one in revision.sources]
@@ -310,10 +310,10 @@ class Revisions:
         check_memory(born, self._gate.live.now)
         here = readable(replace(round.reader, scope=born.scope, policy=Policy.OWN))
         digest = [identity_of(born)]
-        known = memories.by_digest(round.connection, here, digest) or feedback.corrected(round.connection, here, digest)
-        if known or memories.is_put_away(round.connection, here, digest[0]):
+        known = memory_rows.by_digest(round.connection, here, digest) or feedback.corrected(round.connection, here, digest)
+        if known or memory_rows.is_put_away(round.connection, here, digest[0]):
             return ""
-        made = memories.insert(round.connection, born)
+        made = memory_rows.insert(round.connection, born)
         if made.tier is Sensitivity.CLEARTEXT:
             entities.note(round.connection, intern(round.connection, made.scope), made.key, made.text, made.speaker)
         facts.put(round.connection, made, revision.facts)
@@ -331,7 +331,7 @@ class Revisions:
         if not decided:
             return ""
         round.known[memory.id] = self._reconciliation.outdate(round.connection, round.reader, memory, decided, round.now)
-        for one in memories.by_ids(round.connection, writable(round.reader), [each.older for each in decided]):
+        for one in memory_rows.by_ids(round.connection, writable(round.reader), [each.older for each in decided]):
             round.known[one.id] = one
         return memory.id
 

@@ -16,7 +16,7 @@ from engram.guard import personal_data
 from engram.guard.visibility import readable, require_owner
 from engram.rules.edges import DERIVED
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import facts, gaps, memories, turns
+from engram.store.sqlite import facts, gaps, memory_rows, turns
 from engram.store.sqlite.rows import predicate
 from engram.text.terms import identity_of
 from engram.types import Memory, Reader, Sensitivity, StatusChange
@@ -72,10 +72,10 @@ def _seal_memories(connection: apsw.Connection, limit: int, guarded: bool) -> in
     sql = "SELECT key FROM memories WHERE key > ? ORDER BY key LIMIT ?"
     keys: list[Any] = connection.execute(sql, (_reached(connection, _MEMORIES), limit)).fetchall()
     for (key,) in keys:
-        memory = memories.by_key(connection, key)
+        memory = memory_rows.by_key(connection, key)
         if memory.tier is Sensitivity.CLEARTEXT and guarded and (memory.updated_at or since) < since:
             raise_to(connection, key, personal_data.sensitivity_of(personal_data.find_sensitive(memory.text)))
-            memory = memories.by_key(connection, key)
+            memory = memory_rows.by_key(connection, key)
         if memory.tier is Sensitivity.CLEARTEXT:
             sealed.retier(connection, key, memory.tier, memory.tier, _OWN_WORDS)
             continue
@@ -141,9 +141,9 @@ def _raised(connection: apsw.Connection, key: int, tier: Sensitivity) -> Memory 
     held = connection.execute("SELECT tier FROM memories WHERE key = ?", (key,)).get
     if held is None or (wanted := strictest(Sensitivity(str(held)), tier)) == held:
         return None
-    old = memories.by_key(connection, key)
+    old = memory_rows.by_key(connection, key)
     new = replace(old, tier=wanted)
-    memories.rewrite(connection, old, new)
+    memory_rows.rewrite(connection, old, new)
     return new
 
 
@@ -170,7 +170,7 @@ class SealedRows:
         sql = f"SELECT m.key FROM memories AS m WHERE m.key > ? AND m.screened <> ? AND {visible} ORDER BY m.key LIMIT ?"
         with self._gate.read(reader, "screen") as connection:
             found: list[Any] = connection.execute(sql, (after, edition, *values, limit)).fetchall()
-            return memories.by_keys(connection, readable(reader), [row[0] for row in found])
+            return memory_rows.by_keys(connection, readable(reader), [row[0] for row in found])
 
     def put_screened(self, reader: Reader, edition: int, verdicts: Mapping[int, str]) -> int:
         """Keep by which rules memories were judged, and flag those that have a reason; how many were flagged.
@@ -182,7 +182,7 @@ class SealedRows:
 
             def work(connection: apsw.Connection) -> int:
                 flagged = 0
-                for memory in memories.by_keys(connection, readable(reader), list(verdicts)):
+                for memory in memory_rows.by_keys(connection, readable(reader), list(verdicts)):
                     if memory.screened == edition:
                         continue
                     reason = "" if memory.flagged else verdicts[memory.key]
@@ -190,9 +190,9 @@ class SealedRows:
                     connection.execute(sql, (edition, bool(reason), memory.key))
                     if reason:  # nothing else that anybody follows has changed
                         flagged += 1
-                        memories.log_change(connection, memory.key, "update")
+                        memory_rows.log_change(connection, memory.key, "update")
                         change = StatusChange(memory.status, memory.status, reason, self._gate.env.now())
-                        memories.log_status(connection, memory, change)
+                        memory_rows.log_status(connection, memory, change)
                 return flagged
 
             return self._gate.writer.run(work, "judging what is old")

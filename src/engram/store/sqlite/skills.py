@@ -13,7 +13,7 @@ from engram.guard.visibility import Visibility, readable, require_writable, writ
 from engram.rules.edges import EdgeWeights
 from engram.store.receipts import Once
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import edges, memories, turns, vectors
+from engram.store.sqlite import edges, memory_rows, turns, vectors
 from engram.store.sqlite.rows import Value, micros, predicate
 from engram.store.validation import check_memory, dated
 from engram.types import Draft, Edge, Memory, Reader, Space
@@ -174,10 +174,10 @@ class Skills:
             return turns.keep_draft(
                 connection, replace(draft, memory=self._gate.new_memory(draft.memory, draft.memory.scope, now)), space
             )
-        old = memories.required(connection, writable(reader), draft.memory.id)
+        old = memory_rows.required(connection, writable(reader), draft.memory.id)
         changed = draft.memory.text != old.text
         new = dated(draft.memory, version=old.version + changed, updated_at=now, status=old.status, key=old.key)
-        memories.rewrite(connection, old, new)
+        memory_rows.rewrite(connection, old, new)
         if changed:
             vectors.put_vector(connection, reader, new, draft.vector, space)
         return new
@@ -187,9 +187,9 @@ class Skills:
         with self._gate.read(reader, "skills") as connection:
             seen = readable(reader)
             found = (
-                memories.by_ids(connection, seen, ids)
+                memory_rows.by_ids(connection, seen, ids)
                 if ids is not None
-                else memories.by_keys(connection, seen, keys(connection, seen, limit))
+                else memory_rows.by_keys(connection, seen, keys(connection, seen, limit))
             )
             made = of(connection, found)
         self._gate.note(reader, "skills", count=len(made))

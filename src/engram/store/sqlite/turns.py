@@ -15,7 +15,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.guard.visibility import Visibility, readable, require_owner
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import memories, text_index, vectors
+from engram.store.sqlite import memory_rows, text_index, vectors
 from engram.store.sqlite.rows import intern, predicate
 from engram.text.english.grammar import is_assistant
 from engram.types import (
@@ -72,7 +72,7 @@ def keep(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[Draf
     for draft in drafts:
         sources = [keys[number] for number in draft.turns]
         around = frames[sources[0]] if sources else ""
-        memory = memories.insert(connection, draft.memory, around, places[draft.memory.scope])
+        memory = memory_rows.insert(connection, draft.memory, around, places[draft.memory.scope])
         if sources:
             link(connection, memory.key, sources)
         if draft.vector is not None and space is not None:
@@ -357,7 +357,7 @@ class Turns:
     def of(self, reader: Reader, memory_id: str) -> list[Turn]:
         """The words a memory came from, as they were said."""
         with self._gate.read(reader, "turns") as connection:
-            key = memories.required(connection, readable(reader), memory_id).key
+            key = memory_rows.required(connection, readable(reader), memory_id).key
             found = of_memory(connection, readable(reader), key)
         self._gate.note(reader, "turns", subject=memory_id, count=len(found))
         return found
@@ -386,7 +386,7 @@ class Turns:
         """The active memories, written from where this reader stands, that came from these turns."""
         with self._gate.read(reader, "turns") as connection:
             here = readable(replace(reader, policy=Policy.OWN))
-            found = memories.by_keys(connection, here, memories_of(connection, keys))
+            found = memory_rows.by_keys(connection, here, memories_of(connection, keys))
         return [memory for memory in found if memory.status is Status.ACTIVE]
 
     def known_refs(self, reader: Reader, refs: Sequence[str]) -> set[str]:

@@ -16,7 +16,7 @@ import apsw
 
 from engram.env import to_micros
 from engram.guard.visibility import Visibility
-from engram.store.sqlite import feedback, memories
+from engram.store.sqlite import feedback, memory_rows
 from engram.text.terms import identity_of
 from engram.types import Status
 from engram.values.episodes import REHEARSED
@@ -139,7 +139,7 @@ def back(
     keep = _not_to_return(connection, seen, undos, to_micros(began))
     standing = shape(connection, {one.memory for one in undos})
     restored: dict[int, None] = {}
-    ids = {memory.key: memory.id for memory in memories.by_keys(connection, seen, [one.memory for one in undos])}
+    ids = {memory.key: memory.id for memory in memory_rows.by_keys(connection, seen, [one.memory for one in undos])}
     left = 0
     for undo in undos:
         if undo.memory in keep or undo.other in keep or undo.memory not in ids or not _back(connection, undo, standing):
@@ -147,7 +147,7 @@ def back(
         else:
             restored[undo.memory] = None
     for key in restored:
-        memories.log_change(connection, key, "update")
+        memory_rows.log_change(connection, key, "update")
     return {key: ids[key] for key in restored}, left
 
 
@@ -155,7 +155,7 @@ def _not_to_return(connection: apsw.Connection, seen: Visibility, undos: Sequenc
     """Memories that an undo must not bring back (M19): what they say was corrected since, or what they were merged into was
     reworded or retired."""
     retired = [one.memory for one in undos if one.place == _ROW and (one.was or {}).get("status") == Status.ACTIVE]
-    told = {memory.key: identity_of(memory) for memory in memories.by_keys(connection, seen, retired)}
+    told = {memory.key: identity_of(memory) for memory in memory_rows.by_keys(connection, seen, retired)}
     wrong = feedback.corrected(connection, seen, list(told.values()))
     keep = {key for key, digest in told.items() if digest in wrong}
     heirs = [(one.memory, one.other) for one in undos if one.place == _EDGE and one.part == MERGED_FROM]
@@ -198,11 +198,11 @@ def _back(connection: apsw.Connection, undo: Undo, standing: Shape) -> bool:
 
 def _unmake(connection: apsw.Connection, undo: Undo) -> bool:
     """What the pass made goes, unless somebody has taken it for their own since: reworded, pinned, judged or said it again."""
-    now, made = memories.by_key(connection, undo.memory), undo.now or {}
+    now, made = memory_rows.by_key(connection, undo.memory), undo.now or {}
     judged = (now.corroborations, now.helpful, now.unhelpful) != tuple(made[one] for one in _JUDGED)
     if now.pinned or now.version > 1 or judged:
         return False
-    memories.wipe_out(connection, now)
+    memory_rows.wipe_out(connection, now)
     return True
 
 

@@ -1,0 +1,427 @@
+"""SQL on the rows of memories: their words, versions, statuses and digests. Called inside a transaction of the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from engram.env import from_micros, to_micros
+from engram.errors import Conflict, NotFound
+from engram.guard.visibility import Visibility
+from engram.store.sqlite import connection as sealed
+from engram.store.sqlite import rows
+from engram.store.sqlite.rows import intern, micros, predicate
+from engram.store.sqlite.text_index import _WORDING, _around, _indexed, index_words, unindex_words
+from engram.text.terms import identity_of
+from engram.types import (
+    NEUTRAL,
+    Counts,
+    Memory,
+    Sensitivity,
+    Status,
+    StatusChange,
+    Version,
+)
+from engram.values.frozen import replace
+from engram.values.identity import strictest
+from engram.values.query import CandidateTraits, Filter
+
+
+def unchanged(memory: Memory, since: datetime | None) -> Memory:
+    if since is not None and memory.updated_at != since:
+        raise Conflict("this memory was changed since it was read.")
+    return memory
+
+
+_PUT = """
+    INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
+                          strength, accesses, accessed_at, happened_at, happened_until, valid_from, valid_until,
+                          learned_at, updated_at, session, speaker, surprise, corroborations, helpful, unhelpful,
+                          substance, named, flagged, screened, tier)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+_PUT_WORDS = f"""
+    INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest, clear,
+                          text_tokens, summary_tokens, key_fact_tokens, tag_tokens)
+    VALUES (?1, {sealed.words("?2", "?3", "?1", "text")}, {sealed.words("?2", "?4", "?1", "summary")},
+            {sealed.words("?2", "?5", "?1", "key_fact")}, {sealed.words("?2", "?6", "?1", "tag")},
+            ?7, {sealed.digest("?2", "?8")}, ?9, ?10, ?11, ?12, ?13)
+"""
+
+
+def insert(connection: apsw.Connection, memory: Memory, around: str = "", place: int | None = None) -> Memory:
+    """Add one memory that already has its id and dates; returns it with its key.
+
+    around: what was said beside it; place: the key of its scope, where that is known.
+    """
+    scope = intern(connection, memory.scope) if place is None else place
+    connection.execute(_PUT, (memory.id, scope, *_narrow(memory)))
+    key = connection.last_insert_rowid()
+    connection.execute(
+        _PUT_WORDS,
+        (key, memory.tier, *_words(memory), around, identity_of(memory), sealed.clear_of(memory), *memory.tokens),
+    )
+    _put_attributes(connection, key, memory)
+    index_words(connection, key, sealed.indexed_of(memory), around)
+    log_change(connection, key, "add")
+    return replace(memory, key=key)
+
+
+def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str = "") -> None:
+    """Replace a memory's row by `new` (same id and key); an earlier wording is kept as a version."""
+    key = old.key
+    if new.text != old.text or new.tier is not old.tier:
+        _reword(connection, old, new)
+    connection.execute(
+        """
+        UPDATE memories
+           SET kind = ?, category = ?, source = ?, status = ?, pinned = ?, version = ?, importance = ?, confidence = ?,
+               strength = ?, accesses = ?, accessed_at = ?, happened_at = ?, happened_until = ?, valid_from = ?,
+               valid_until = ?, learned_at = ?, updated_at = ?, session = ?, speaker = ?, surprise = ?, corroborations = ?,
+               helpful = ?, unhelpful = ?, substance = ?, named = ?, flagged = ?, screened = ?, tier = ?
+         WHERE key = ?
+        """,
+        (*_narrow(new), key),
+    )
+    connection.execute(
+        f"""
+        UPDATE contents
+           SET text = {sealed.words("?2", "?3", "?1", "text")}, summary = {sealed.words("?2", "?4", "?1", "summary")},
+               key_fact = {sealed.words("?2", "?5", "?1", "key_fact")}, tag = {sealed.words("?2", "?6", "?1", "tag")},
+               digest = {sealed.digest("?2", "?7")}, clear = ?8,
+               text_tokens = ?9, summary_tokens = ?10, key_fact_tokens = ?11, tag_tokens = ?12
+         WHERE memory = ?1
+        """,
+        (key, new.tier, *_words(new), identity_of(new), sealed.clear_of(new), *new.tokens),
+    )
+    connection.execute("DELETE FROM attributes WHERE memory = ?", (key,))
+    _put_attributes(connection, key, new)
+    if new.status is not old.status:
+        log_status(connection, new, StatusChange(old.status, new.status, reason, new.updated_at or from_micros(0)))
+    log_change(connection, key, "update")
+
+
+def _reword(connection: apsw.Connection, old: Memory, new: Memory) -> None:
+    """The earlier wording becomes a version, and the text index and the vector follow. Before the row itself is changed."""
+    key, around = old.key, _around(connection, old.key)
+    unindex_words(connection, key, _indexed(connection, key), around)
+    index_words(connection, key, sealed.indexed_of(new), around)
+    if new.tier is not old.tier:
+        sealed.retier(connection, key, old.tier, new.tier)
+        # The topic of its box has words of it, and is made anew from what may be told.
+        connection.execute("UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)", (key,))
+    if new.text != old.text:
+        wording = sealed.kept("versions", "text", "?4", "?3", ("?1", "?2"))
+        connection.execute(
+            f"INSERT INTO versions (memory, number, text, replaced_at) VALUES (?1, ?2, {wording}, ?5)",
+            (key, old.version, strictest(old.tier, new.tier), old.text, micros(new.updated_at)),
+        )
+        # A vector of the old words would find the new ones under the wrong meaning.
+        connection.execute("DELETE FROM embeddings WHERE memory = ?", (key,))
+    elif Sensitivity.CONFIDENTIAL in (old.tier, new.tier):
+        way = "project" if new.tier is Sensitivity.CONFIDENTIAL else "straighten"
+        connection.execute(f"UPDATE embeddings SET vector = {way}(vector) WHERE memory = ?", (key,))
+    if (old.tier is Sensitivity.CONFIDENTIAL) is not (new.tier is Sensitivity.CONFIDENTIAL):
+        way = "project" if new.tier is Sensitivity.CONFIDENTIAL else "straighten"
+        connection.execute(f"UPDATE feedback SET vector = {way}(vector) WHERE memory = ? AND vector <> x''", (key,))
+
+
+def _words(memory: Memory) -> tuple[str, str, str, str]:
+    return memory.text, memory.summary, memory.key_fact, memory.tag
+
+
+def log_status(connection: apsw.Connection, memory: Memory, change: StatusChange) -> None:
+    reason = sealed.kept("status_history", "reason", "?4", "?6", ("?1", "n"))
+    connection.execute(
+        f"""
+        INSERT INTO status_history (memory, number, old, new, reason, at) SELECT ?1, n, ?2, ?3, {reason}, ?5
+          FROM (SELECT coalesce(max(number), 0) + 1 AS n FROM status_history WHERE memory = ?1)
+        """,
+        (memory.key, change.old, change.new, change.reason, to_micros(change.at), memory.tier),
+    )
+
+
+def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
+    """Overwrite, then delete (§10.6.1). `secure_delete` zeroes what is freed, and the text index forgets the terms."""
+    key = memory.key
+    unindex_words(connection, key, _indexed(connection, key), _around(connection, key))
+    connection.execute(
+        """
+        UPDATE contents SET text = '', summary = '', key_fact = '', tag = '', around = '', clear = '', digest = x''
+         WHERE memory = ?
+        """,
+        (key,),
+    )
+    connection.execute("UPDATE versions SET text = '' WHERE memory = ?", (key,))
+    connection.execute("UPDATE status_history SET reason = '' WHERE memory = ?", (key,))
+    connection.execute("UPDATE attributes SET value = '' WHERE memory = ?", (key,))
+    connection.execute("UPDATE feedback SET vector = zeroblob(length(vector)), digest = '' WHERE memory = ?", (key,))
+    for statement in _WIPES:
+        connection.execute(statement, (key,))
+    from engram.store.sqlite import facts  # what reads facts out of words takes longer to load than all that reads rows
+
+    facts.forget(connection, key)
+    connection.execute("DELETE FROM memories WHERE key = ?", (key,))  # side tables follow by their references
+    log_change(connection, key, "erase")
+
+
+_WIPES = (
+    "UPDATE episodes SET goal = '', result = '' WHERE memory = ?",
+    "UPDATE events SET text = '', type = '', actor = '' WHERE memory = ?",
+    "UPDATE participants SET role = '' WHERE memory = ?",
+    "UPDATE skills SET name = '' WHERE memory = ?",
+    "UPDATE skill_parts SET text = '', extra = '' WHERE memory = ?",
+    "UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)",
+)
+"""What only one kind has, and the topic of the box that a memory is in; that is made anew from what is left."""
+
+
+def log_change(connection: apsw.Connection, key: int, what: str) -> None:
+    connection.execute("INSERT INTO changes (memory, what) VALUES (?, ?)", (key, what))
+
+
+def by_ids(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[Memory]:
+    """The visible ones among `ids`, in the order asked. What could not be an id is not found."""
+    ids = [memory_id for memory_id in ids if is_text(memory_id)]
+    return _in_order(_fetch(connection, seen, "id", ids), ids, lambda memory: memory.id)
+
+
+def by_keys(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> list[Memory]:
+    keys = [key for key in keys if isinstance(key, int) and 0 < key < 1 << 63]  # type: ignore[redundant-expr]
+    return _in_order(_fetch(connection, seen, "key", keys), keys, lambda memory: memory.key)
+
+
+def by_key(connection: apsw.Connection, key: int) -> Memory:
+    """A memory that is there, whoever may see it: for what the vault does by itself."""
+    return rows.memories(connection, f"{rows.SELECT} WHERE m.key = ?", (key,))[0]
+
+
+def traits(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> dict[int, CandidateTraits]:
+    """What recall asks of each visible candidate. The index holds all of it, in a third of the pages that the rows take."""
+    visible, values = predicate(seen, "scope")
+    wanted = ", ".join("?" * len(keys))
+    sql = f"""
+        SELECT key, speaker, session, substance, named, happened_at, happened_until
+          FROM memories INDEXED BY memories_heard WHERE key IN ({wanted}) AND {visible}
+    """
+    found: list[Any] = connection.execute(sql, (*keys, *values)).fetchall()
+    return {row[0]: CandidateTraits(*row[1:]) for row in found}
+
+
+def lasting(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> set[int]:
+    """Those of these visible memories that say since when something goes on."""
+    visible, values = predicate(seen, "scope")
+    wanted = ", ".join("?" * len(keys))
+    sql = f"SELECT key FROM memories WHERE key IN ({wanted}) AND valid_from IS NOT NULL AND {visible}"
+    found: list[Any] = connection.execute(sql, (*keys, *values)).fetchall()
+    return {row[0] for row in found}
+
+
+def required(connection: apsw.Connection, seen: Visibility, memory_id: str) -> Memory:
+    """The memory of this id, or NotFound: whether it exists for others is not told."""
+    found = by_ids(connection, seen, (memory_id,))
+    if not found:
+        raise NotFound("there is no memory of that id that this identity may use.")
+    return found[0]
+
+
+def page(connection: apsw.Connection, seen: Visibility, where: Filter, *, before: int | None, limit: int) -> list[Memory]:
+    """Newest first, below the key `before`."""
+    visible, values = predicate(seen, "m.scope", "s")
+    extra, more = rows.conditions(where)
+    below, key = ("", ()) if before is None else (" AND m.key < ?", (before,))
+    sql = f"{rows.SELECT} WHERE {visible}{extra}{below} ORDER BY m.key DESC LIMIT ?"
+    return rows.memories(connection, sql, (*values, *more, *key, limit))
+
+
+def export_rows(connection: apsw.Connection, seen: Visibility, *, after: int, limit: int) -> list[Memory]:
+    """Of every status, in the order they were kept, above the key `after`."""
+    visible, values = predicate(seen, "m.scope", "s")
+    return rows.memories(
+        connection, f"{rows.SELECT} WHERE {visible} AND m.key > ? ORDER BY m.key LIMIT ?", (*values, after, limit)
+    )
+
+
+def keys_having(connection: apsw.Connection, seen: Visibility, where: Filter) -> list[int]:
+    visible, values = predicate(seen, "m.scope")
+    extra, more = rows.conditions(where)
+    found: list[Any] = connection.execute(f"SELECT m.key FROM memories AS m WHERE {visible}{extra}", (*values, *more)).fetchall()
+    return [row[0] for row in found]
+
+
+def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[bytes]) -> dict[bytes, str]:
+    """Active memories that say the same, by digest: the id of the oldest of each.
+
+    The cross join holds SQLite to the index of digests; left to itself it walks through all memories of the scope.
+    """
+    visible, values = predicate(seen, "m.scope")
+    found: dict[bytes, str] = {}
+    forms = sealed.digests(connection, digests)
+    stored = list(forms)
+    for start in range(0, len(stored), _AT_ONCE):
+        some = stored[start : start + _AT_ONCE]
+        sql = f"""
+            SELECT c.digest, m.id FROM contents AS c CROSS JOIN memories AS m ON m.key = c.memory
+             WHERE c.digest IN ({", ".join("?" * len(some))}) AND m.status = 'active' AND {visible} ORDER BY m.key DESC
+        """
+        rows_: list[Any] = connection.execute(sql, (*some, *values)).fetchall()
+        found.update({forms[bytes(digest)]: memory_id for digest, memory_id in rows_})
+    return found
+
+
+def is_put_away(connection: apsw.Connection, seen: Visibility, digest: bytes) -> bool:
+    """Has something that says this been archived, by somebody or because it faded?"""
+    visible, values = predicate(seen, "m.scope")
+    forms = list(sealed.digests(connection, [digest]))
+    sql = f"""
+        SELECT EXISTS (SELECT 1 FROM contents AS c CROSS JOIN memories AS m ON m.key = c.memory
+         WHERE c.digest IN ({", ".join("?" * len(forms))}) AND m.status = 'archived' AND {visible})
+    """
+    return bool(connection.execute(sql, (*forms, *values)).get)
+
+
+def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[Version]:
+    key = required(connection, seen, memory_id).key
+    words = sealed.told("versions", "text", "v")
+    sql = f"SELECT v.number, {words}, v.replaced_at FROM versions AS v JOIN memories AS m ON m.key = v.memory"
+    found = connection.execute(f"{sql} WHERE v.memory = ? ORDER BY v.number", (key,))
+    return [Version(number, text, from_micros(at)) for number, text, at in found]
+
+
+def status_history(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[StatusChange]:
+    key = required(connection, seen, memory_id).key
+    reason = sealed.told("status_history", "reason", "h")
+    found = connection.execute(
+        f"SELECT h.old, h.new, {reason}, h.at FROM status_history AS h WHERE h.memory = ? ORDER BY h.number", (key,)
+    )
+    return [StatusChange(Status(old), Status(new), reason, from_micros(at)) for old, new, reason, at in found]
+
+
+def counts(connection: apsw.Connection, seen: Visibility) -> Counts:
+    visible, values = predicate(seen, "m.scope")
+    by_kind: dict[str, int] = {}
+    by_status: dict[str, int] = {}
+    tally = f"SELECT kind, status, count(*) FROM memories AS m WHERE {visible} GROUP BY kind, status"
+    for kind, status, number in connection.execute(tally, values):
+        by_kind[kind] = by_kind.get(kind, 0) + number
+        by_status[status] = by_status.get(status, 0) + number
+    other, _ = predicate(seen, "b.scope")
+    edges = connection.execute(
+        f"""
+        SELECT count(*) FROM edges AS e JOIN memories AS m ON m.key = e.source JOIN memories AS b ON b.key = e.target
+         WHERE {visible} AND {other}
+        """,
+        values + values,
+    ).get
+    embedded = connection.execute(
+        f"SELECT count(DISTINCT e.memory) FROM embeddings AS e JOIN memories AS m ON m.key = e.memory WHERE {visible}",
+        values,
+    ).get
+    return Counts(
+        memories=sum(by_kind.values()), by_kind=by_kind, by_status=by_status, edges=int(edges), embeddings=int(embedded)
+    )
+
+
+def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
+    from engram.text.english.informativeness import told  # late: who reads needs none of it
+
+    return (
+        memory.kind,
+        memory.category,
+        memory.source,
+        memory.status,
+        int(memory.pinned),
+        memory.version,
+        memory.importance,
+        memory.confidence,
+        memory.strength,
+        memory.accesses,
+        micros(memory.accessed_at),
+        micros(memory.happened_at),
+        micros(memory.happened_until),
+        micros(memory.valid_from),
+        micros(memory.valid_until),
+        micros(memory.learned_at),
+        micros(memory.updated_at),
+        memory.session,
+        memory.speaker,
+        memory.surprise,
+        memory.corroborations,
+        memory.helpful,
+        memory.unhelpful,
+        *told(memory.text, memory.speaker, memory.category),
+        int(memory.flagged),
+        memory.screened,
+        memory.tier,
+    )
+
+
+_ATTRIBUTE = sealed.kept("attributes", "value", "?3", "?4", ("?2",))
+
+
+def _put_attributes(connection: apsw.Connection, key: int, memory: Memory) -> None:
+    held = dict(memory.attributes)
+    if memory.affect != NEUTRAL:
+        held[rows.AFFECT] = rows.told_affect(memory.affect)
+    if held:
+        connection.executemany(
+            f"INSERT INTO attributes (memory, name, value) VALUES (?1, ?2, {_ATTRIBUTE})",
+            ((key, name, value, memory.tier) for name, value in held.items()),
+        )
+
+
+def _fetch(connection: apsw.Connection, seen: Visibility, column: str, wanted: Sequence[str] | Sequence[int]) -> list[Memory]:
+    visible, values = predicate(seen, "m.scope", "s")
+    found: list[Memory] = []
+    for start in range(0, len(wanted), _AT_ONCE):
+        some = wanted[start : start + _AT_ONCE]
+        sql = f"{rows.SELECT} WHERE m.{column} IN ({', '.join('?' * len(some))}) AND {visible}"
+        found += rows.memories(connection, sql, (*some, *values))
+    return found
+
+
+def is_text(value: object) -> bool:
+    """Could this be a text in the database? Callers are other people's programs."""
+    if not isinstance(value, str):
+        return False
+    return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
+
+
+_AT_ONCE = 500
+"""Ids in one statement: well under SQLite's limit on parameters, and few distinct statement texts to keep prepared."""
+
+
+def _in_order(found: list[Memory], wanted: Sequence[object], name_of: object) -> list[Memory]:
+    at = {name_of(memory): memory for memory in found}  # type: ignore[operator]
+    return [at[name] for name in dict.fromkeys(wanted) if name in at]
+
+
+def as_then(connection: apsw.Connection, found: Sequence[Memory], moment: datetime) -> list[Memory]:
+    """Memories with the words and the status they had at a moment. Shorter forms of other words are left empty."""
+    keys = [memory.key for memory in found]
+    marks, then = ", ".join("?" * len(keys)), to_micros(moment)
+    # Of several rows of one memory the last one counts: the earliest wording replaced since, the latest status by then.
+    words: list[Any] = connection.execute(
+        f"""
+        SELECT v.memory, {_WORDING} FROM versions AS v JOIN memories AS m ON m.key = v.memory
+         WHERE v.memory IN ({marks}) AND v.replaced_at > ? ORDER BY v.number DESC
+        """,
+        (*keys, then),
+    ).fetchall()
+    first: list[Any] = connection.execute(
+        f"SELECT memory, old FROM status_history WHERE memory IN ({marks}) ORDER BY number DESC", keys
+    ).fetchall()
+    last: list[Any] = connection.execute(
+        f"SELECT memory, new FROM status_history WHERE memory IN ({marks}) AND at <= ? ORDER BY number", (*keys, then)
+    ).fetchall()
+    texts, statuses = dict(words), {**dict(first), **dict(last)}
+    return [_then(memory, texts.get(memory.key), statuses.get(memory.key)) for memory in found]
+
+
+def _then(memory: Memory, text: str | None, status: str | None) -> Memory:
+    stood = memory if status is None else replace(memory, status=Status(status))
+    return stood if text is None else replace(stood, text=text, summary="", key_fact="", tag="", tokens=(0, 0, 0, 0))
