@@ -21,7 +21,7 @@ from engram.rules.duplicates import LIKE, stem_overlap, stems
 from engram.rules.episodes import failure_reason, narrative, novelty_of, significance_of, surprise_of, valence_of, warning_of
 from engram.rules.skills import SkillWeights, after_use, clusters, learn, match, with_recoveries
 from engram.store.limits import StoreLimits
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.validation import check_event, check_words
 from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Sensitivity, Source, Space
 from engram.values.episodes import EPISODE, LEARNED_FROM, WARNING, Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill
@@ -54,7 +54,7 @@ class Chronicle:
         participants: Sequence[Participant] = (),
         context: Mapping[str, str] | None = None,
         caused_by: Sequence[str] = (),
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Episode:
         if not isinstance(goal, str) or not goal.strip():  # type: ignore[redundant-expr]
             raise InvalidContent("an episode needs a goal.", way_out="Say what is to be done.")
@@ -71,13 +71,13 @@ class Chronicle:
         )
         draft = self._observer.draft(memory)
         return self._store.episodes.begin(
-            reader, draft, meant, participants=participants, caused_by=caused_by, space=self._space, once=once
+            reader, draft, meant, participants=participants, caused_by=caused_by, space=self._space, receipt=receipt
         )
 
-    def event(self, reader: Reader, episode_id: str, told: EpisodeEvent, once: Once | None = None) -> EpisodeEvent:
+    def event(self, reader: Reader, episode_id: str, told: EpisodeEvent, receipt: ReceiptRequest | None = None) -> EpisodeEvent:
         """It happened, so it is kept."""
         event = self.as_kept(told)
-        self._store.episodes.append(reader, episode_id, event, once=once)
+        self._store.episodes.append(reader, episode_id, event, receipt=receipt)
         return event
 
     def as_kept(self, told: EpisodeEvent) -> EpisodeEvent:
@@ -92,7 +92,7 @@ class Chronicle:
         outcome: EpisodeOutcome,
         result: str,
         valence: float | None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Episode:
         """How it came out; what it teaches and warns of is kept with it, as far as it may be. What it is told as is made of its
         events; nothing among them keeps it from ending."""
@@ -111,7 +111,7 @@ class Chronicle:
         )
         felt = valence_of(outcome) if valence is None else min(max(valence, -1.0), 1.0)
         draft = self._observer.draft(memory, outcome=felt, novelty=surprise)
-        ended = self._store.episodes.end(reader, draft, outcome, said, felt, space=self._space, once=once)
+        ended = self._store.episodes.end(reader, draft, outcome, said, felt, space=self._space, receipt=receipt)
         try:
             with without_deadline():  # it has ended
                 self._draw_lessons(reader, ended, [ended, *like])
@@ -186,7 +186,7 @@ class Chronicle:
         result: str,
         seconds: float | None = None,
         episode: Episode | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Skill:
         """The skill after one more use."""
         now = self._env.now()
@@ -195,7 +195,7 @@ class Chronicle:
             used = with_recoveries(used, episode, now)
         sources = [episode.id] if episode is not None and used.refinements != skill.refinements else []
         draft = Draft(memory=skill.memory)
-        return self._store.skills.put(reader, used, draft, sources=sources, space=self._space, once=once)
+        return self._store.skills.put(reader, used, draft, sources=sources, space=self._space, receipt=receipt)
 
     def learn(self, reader: Reader) -> list[Skill]:
         """The skills that the episodes of this place teach and that are not known yet."""

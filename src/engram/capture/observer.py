@@ -21,7 +21,7 @@ from engram.capture.duplicates import MOST_SURPRISING, known_as, sift, twin_of
 from engram.capture.embeddings import SPACE, Tools, encoded, fill, give_vectors, passage, space_of
 from engram.capture.extraction import Distiller, Reading
 from engram.capture.limits import CaptureLimits
-from engram.capture.reports import Batch, Sum, alone, reported, to_words
+from engram.capture.reports import Batch, Sum, alone, reported
 from engram.capture.screen import screened, tier_after, tier_of, version
 from engram.capture.turns import Heard, Previous, hear, muse
 from engram.deadline import deadline_passed, future_result, if_time_allows, without_deadline
@@ -33,7 +33,7 @@ from engram.models.embedders import Embedder, Vectors
 from engram.models.language_models import Extractor
 from engram.rules.duplicates import DuplicateWeights
 from engram.store.ports import DuplicateTurns
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.validation import check_memory, check_name, check_turn
 from engram.text import tokens
 from engram.text.english.dates.relative import began
@@ -61,11 +61,11 @@ class Observer:
         """Go on with an encoder, or an index, that has come since."""
         self._tools.embedder, self._tools.index = embedder, index
 
-    def observe(self, reader: Reader, turns: Sequence[Turn], session: str, once: Once | None = None) -> Report:
+    def observe(self, reader: Reader, turns: Sequence[Turn], session: str, receipt: ReceiptRequest | None = None) -> Report:
         """Keep what these turns say. Turns without a time or session get the present ones; those that are known are left."""
         batch = self._new_of(reader, turns, session, {}, frozenset())
         sum_ = Sum("observe")
-        self._keep(reader, batch, give_vectors(self._tools, batch.heard.candidates), sum_, once)
+        self._keep(reader, batch, give_vectors(self._tools, batch.heard.candidates), sum_, receipt)
         return self._read_now(sum_, reader, batch.heard.urgent)
 
     def _read_now(self, sum_: Sum, reader: Reader, urgent: Collection[str] = (), *, all_of_it: bool = False) -> Report:
@@ -158,11 +158,13 @@ class Observer:
         if progress is not None:
             progress(batch.size)
 
-    def _keep(self, reader: Reader, batch: Batch, notes: tuple[str, ...], sum_: Sum, once: Once | None = None) -> None:
+    def _keep(
+        self, reader: Reader, batch: Batch, notes: tuple[str, ...], sum_: Sum, receipt: ReceiptRequest | None = None
+    ) -> None:
         """Store a batch. What another thread or process has heard meanwhile is left out, and the rest looked at anew."""
         while batch.heard.turns:
             try:
-                report = self._store_all(reader, batch.heard, notes, once, batch)
+                report = self._store_all(reader, batch.heard, notes, receipt, batch)
             except DuplicateTurns as known:
                 batch = batch.without(known.refs)
                 continue
@@ -178,7 +180,12 @@ class Observer:
         return hear(said, previous, self._live.now, scan=self._distiller is not None)
 
     def _store_all(
-        self, reader: Reader, heard: Heard, notes: tuple[str, ...], once: Once | None = None, batch: Batch | None = None
+        self,
+        reader: Reader,
+        heard: Heard,
+        notes: tuple[str, ...],
+        receipt: ReceiptRequest | None = None,
+        batch: Batch | None = None,
     ) -> Report:
         """Tell new from known, store all of it at once, and report."""
         settings = self._live.now
@@ -196,9 +203,9 @@ class Observer:
                 again[twin].append(candidate.turn)
         space, wait = space_of(self._tools.embedder), self._distiller is not None
         said = heard.turns if heard.said else []
-        if once is not None and batch is not None:
-            once.answer = lambda kept: to_words(alone(batch, reported(heard, sifted, made, kept, notes)))
-        kept = self._store.capture.write(reader, reader.scope, said, made, space=space, again=again, wait=wait, once=once)
+        if receipt is not None and batch is not None:
+            receipt = receipt.mapped(lambda kept: alone(batch, reported(heard, sifted, made, kept, notes)))
+        kept = self._store.capture.write(reader, reader.scope, said, made, space=space, again=again, wait=wait, receipt=receipt)
         return reported(heard, sifted, made, kept, notes)
 
     def admit(
@@ -218,7 +225,7 @@ class Observer:
         reader: Reader,
         memory: Memory,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
         *,
         tier: Sensitivity | None = None,
         told: Sequence[Fact] | None = None,
@@ -240,7 +247,7 @@ class Observer:
         held = self._store.memories.by_digest(here, names) if names else {}
         if held:
             known = next(held[name] for name in names if name in held)
-            return self._remember_again(reader, memory, known, timeout, once, tier, told)
+            return self._remember_again(reader, memory, known, timeout, receipt, tier, told)
         vector = self._vector(memory)
         if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
             said = Said.of(memory.text, memory.text, memory.speaker, vector)
@@ -250,15 +257,14 @@ class Observer:
         weights = self._live.tuned(DuplicateWeights)
         twin, surprise = twin_of(self._store, self._tools.index, reader, memory, vector, weights) if names else (None, 0.0)
         if twin is not None and told is None:
-            return self._remember_again(reader, memory, twin, timeout, once, tier, told)
+            return self._remember_again(reader, memory, twin, timeout, receipt, tier, told)
         weight = min(max(memory.importance + surprise, 0.0), 1.0) if weigh else memory.importance
         new = replace(memory, importance=weight, surprise=surprise)
         draft = self._drafted(new, vector, tier, novelty=max(surprise, 0.0) / MOST_SURPRISING)
         draft = replace(draft, facts=None if told is None else tuple(told))
         space = space_of(self._tools.embedder)
-        if once is not None:
-            once.answer = lambda kept: str(kept[0].id)
-        return self._store.capture.write(reader, memory.scope, [], [draft], space=space, timeout=timeout, once=once)[0]
+        only = receipt and receipt.mapped(lambda kept: kept[0])
+        return self._store.capture.write(reader, memory.scope, [], [draft], space=space, timeout=timeout, receipt=only)[0]
 
     def _remember_again(
         self,
@@ -266,20 +272,19 @@ class Observer:
         memory: Memory,
         known: str,
         timeout: float | None,
-        once: Once | None,
+        receipt: ReceiptRequest | None,
         tier: Sensitivity | None,
         told: Sequence[Fact] | None,
     ) -> Memory:
         """What is known is surer, and has what was said of it now besides."""
-        if once is not None:
-            once.answer = lambda _: known
-        self._store.capture.write(reader, memory.scope, [], [], again={known: []}, told=told, timeout=timeout, once=once)
+        same = receipt and receipt.mapped(lambda _: replace(memory, id=known))
+        self._store.capture.write(reader, memory.scope, [], [], again={known: []}, told=told, timeout=timeout, receipt=same)
         with without_deadline():  # it is durable
             old = self._store.memories.get(reader, [known])[0]
             news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}
             news["tier"] = old.tier if tier is None else strictest(tier, old.tier)  # repeating never lowers it
-            same = (*news.values(),) == (old.importance, dict(old.attributes), old.tier)
-            return old if same else self._store.memories.update(reader, known, news)
+            unchanged = (*news.values(),) == (old.importance, dict(old.attributes), old.tier)
+            return old if unchanged else self._store.memories.update(reader, known, news)
 
     def correct(self, reader: Reader, memory_id: str, text: str) -> Memory:
         """Keep what is true in the place of a memory, of the same sort and in the same place, and retire that one."""
@@ -327,7 +332,7 @@ class Observer:
         changes: dict[str, Any],
         *,
         since: datetime | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Memory:
         """Change a memory. New words are cleaned like all that is kept, and get their own tiers and vector."""
         if "text" in changes:
@@ -340,9 +345,7 @@ class Observer:
             changes["screened"] = version(self._live.now)  # whoever says so has looked at it
         if "attributes" in changes:
             changes = {**changes, "attributes": {name: self._clean(value).text for name, value in changes["attributes"].items()}}
-        if once is not None:
-            once.answer = lambda kept: str(kept.id)
-        new = self._store.memories.update(reader, memory_id, changes, since=since, once=once)
+        new = self._store.memories.update(reader, memory_id, changes, since=since, receipt=receipt)
         if "text" in changes:
             with if_time_allows():  # else it is made later, as all that are missing
                 self._give_vector(reader, new)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from engram.crypto.ciphers import SealedFileReader, SealedFileWriter
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.upkeep_ports import (
     AccessTokensPort,
     AuditEntriesPort,
@@ -35,6 +35,7 @@ from engram.types import (
     Page,
     PendingTurn,
     Reader,
+    Report,
     Scope,
     Space,
     Status,
@@ -49,10 +50,10 @@ from engram.values.query import CandidateTraits, Filter, Hop, JudgedQuestion, Ju
 
 
 class DuplicateTurns(Exception):
-    """Turns with these refs are here by now, kept by another thread or process since they were looked up. Nothing was changed."""
+    """Raised if another thread or process has stored turns with these refs since they were looked up. Nothing was changed."""
 
     def __init__(self, refs: set[str]) -> None:
-        super().__init__(f"{len(refs)} refs are known")
+        super().__init__(f"{len(refs)} refs are stored already")
         self.refs = refs
 
 
@@ -111,7 +112,7 @@ class MemoriesPort(Protocol):
         *,
         since: datetime | None = None,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Memory:
         """Change a memory; an earlier wording stays as a version. `since`: its `updated_at`, if it must still be that."""
 
@@ -123,8 +124,19 @@ class MemoriesPort(Protocol):
         reason: str,
         *,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Memory: ...
+
+    def archive(
+        self,
+        reader: Reader,
+        ids: Sequence[str],
+        reason: str,
+        *,
+        since: datetime | None = None,
+        receipt: ReceiptRequest | None = None,
+    ) -> Report:
+        """Archive memories, all or none; `since` as for `update`."""
 
     def set_statuses(
         self,
@@ -135,7 +147,7 @@ class MemoriesPort(Protocol):
         *,
         since: datetime | None = None,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
         """Change the status of memories, all or none; `since` as for `update`."""
 
@@ -155,7 +167,7 @@ class CapturePort(Protocol):
         wait: bool = False,
         told: Sequence[Fact] | None = None,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
         """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session."""
 
@@ -268,7 +280,9 @@ class EdgesPort(Protocol):
     def among(self, reader: Reader, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:
         """Links of these kinds into or out of these memories, by keys: (source, target, kind); both ends active."""
 
-    def put(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None, once: Once | None = None) -> int: ...
+    def put(
+        self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None, receipt: ReceiptRequest | None = None
+    ) -> int: ...
 
     def linked(self, reader: Reader, keys: Sequence[int], now: datetime, *, most: int) -> list[Hop]:
         """Links from these memories to active ones, either way round, the surest first; what is hardly sure is not followed."""
@@ -332,7 +346,7 @@ class FeedbackPort(Protocol):
         question: JudgedQuestion | None = None,
         *,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Memory:
         """Count what a reader thought of a memory and, if it is told, remember for which question."""
 
@@ -369,11 +383,11 @@ class EpisodesPort(Protocol):
         participants: Sequence[Participant] = (),
         caused_by: Sequence[str] = (),
         space: Space | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Episode:
         """Keep an episode that begins now. It follows the last one of its session, and is caused by those that are named."""
 
-    def append(self, reader: Reader, episode_id: str, event: EpisodeEvent, *, once: Once | None = None) -> None:
+    def append(self, reader: Reader, episode_id: str, event: EpisodeEvent, *, receipt: ReceiptRequest | None = None) -> None:
         """One more event of an episode that is going on."""
 
     def end(
@@ -385,7 +399,7 @@ class EpisodesPort(Protocol):
         valence: float,
         *,
         space: Space | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Episode:
         """How an episode came out, with what it is told as from now on (`draft`, of the episode's own memory)."""
 
@@ -413,7 +427,7 @@ class SkillsPort(Protocol):
         *,
         sources: Sequence[str] = (),
         space: Space | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Skill:
         """Keep a skill, new or as it is now; `sources` are the episodes it was learned from."""
 

@@ -1,77 +1,75 @@
-"""The one way in which a write is made once, however often it is asked for under one key.
+"""Idempotency: a write under an idempotency key is made once and answered alike every time it is requested.
 
-Its receipt is written by the transaction that makes it: a kill leaves both or neither. What takes several transactions, or a
-file beside the vault, has parts that can be made again without doing anything twice (turns are known by their refs, a skill by
-its episodes, one backup more is only a backup): there the receipt comes with the last of them, and whoever is killed before it
-goes on with what is left when asked again.
+The gate writes the receipt in the transaction of the write, so a kill leaves both or neither. A write of several transactions, or
+of a file beside the vault, consists of parts that may be repeated without effect (turns have refs, a skill its episodes, a second
+backup is harmless): its receipt comes with the last part, and a repeated request after a kill continues with the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from engram.deadline import without_deadline
-from engram.types import (
-    Reader,
-)
-from engram.values.frozen import mutable
+from engram.types import Reader
+from engram.values.frozen import frozen, replace
 
 if TYPE_CHECKING:
     from engram.store.upkeep_ports import ReceiptsPort
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-def made_once(
-    receipts: ReceiptsPort,
-    reader: Reader,
-    key: str | None,
-    about: object,
-    make: Callable[[Once | None], T],
-    tell: Callable[[T], str],
-    again: Callable[[str], T],
-) -> T:
-    """Make a write; with a key, only if it was not made before: then what was answered is answered again.
+@frozen
+class ReceiptRequest:
+    """A request that a write leaves a receipt, or raises `AlreadyDone` if there is one.
 
-    about: what is asked for. make: hands the `Once` to the write that decides, and says what its receipt tells if that write
-    returns something else than this. tell, again: the answer as a receipt has it, and back, as it is by now.
-    """
-    if key is None:
-        return make(None)
-    once = Once(key, repr(about), tell)
-    found = receipts.answer(reader, once)
-    if found is not None:
-        return again(found)
-    try:
-        with receipts.under_way(reader, once):
-            made = make(once)
-            if not once.made:
-                once.answer = lambda _: tell(made)
-                with without_deadline():
-                    receipts.keep(reader, once)
-    except AlreadyDone as told:  # by another thread or process, meanwhile
-        return again(told.answer)
-    return made
-
-
-@mutable
-class Once:
-    """A write that is made once, however often it is asked for, by the key that its caller gave it.
-
-    `about`: what is asked for, in words that are equal if it is the same. `answer`: what to tell whoever asks again, from what
-    the write returns; it holds ids and numbers, no words of a memory. `made` is set when it is durable.
+    key: the caller's idempotency key. request: a text that is equal for equal requests. answer: makes the text of the receipt
+    from the result of the write; it may hold ids and numbers, but no words of a memory.
     """
 
     key: str
-    about: str
+    request: str
     answer: Callable[[Any], str] = str
-    made: bool = False
+
+    def mapped(self, convert: Callable[[Any], object]) -> ReceiptRequest:
+        """Return the request for an inner write, from whose result `convert` makes the result that `answer` expects."""
+        return replace(self, answer=lambda result: self.answer(convert(result)))
 
 
 class AlreadyDone(Exception):
-    """This write was made before, and this is what was answered. Nothing was changed."""
+    """Raised if the write was made before; `answer` is the text of its receipt. Nothing was changed."""
 
     def __init__(self, answer: str) -> None:
-        super().__init__("it was made before")
+        super().__init__("this write was made before")
         self.answer = answer
+
+
+class Write(Protocol[T_co]):
+    """A write that passes the request for its receipt to the store."""
+
+    def __call__(self, *, receipt: ReceiptRequest | None) -> T_co: ...
+
+
+def write_once(
+    receipts: ReceiptsPort,
+    reader: Reader,
+    key: str,
+    request: object,
+    write: Write[T],
+    encode: Callable[[T], str],
+) -> T:
+    """Make a write under an idempotency key; raise `AlreadyDone` if it was made before.
+
+    request: the arguments of the call. encode: makes the text of the receipt from the result.
+    """
+    receipt = ReceiptRequest(key, repr(request), encode)
+    if (answer := receipts.answer(reader, receipt)) is not None:
+        raise AlreadyDone(answer)
+    with receipts.in_progress(reader, receipt):
+        result = write(receipt=receipt)
+        with without_deadline():
+            if receipts.answer(reader, receipt) is None:  # no transaction of the write took the receipt along
+                receipts.write(reader, receipt.mapped(lambda _: result))
+    return result

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from engram.crypto.access_tokens import AccessToken
 from engram.guard.limits import RateLimits
 from engram.models.spending import Check
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.types import (
     AuditEntry,
     Backup,
@@ -39,14 +39,14 @@ class SavedWorkingPort(Protocol):
         tier: Sensitivity = Sensitivity.CONFIDENTIAL,
         sources: Sequence[str] = (),
         since: int | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> datetime | None:
         """Keep this in place of what was put away before; when it was kept."""
 
     def load(self, reader: Reader, name: str) -> tuple[datetime, bytes] | None:
         """What was put away under this name by whoever stood exactly here, and when."""
 
-    def drop(self, reader: Reader, *, once: Once | None = None) -> int:
+    def drop(self, reader: Reader, *, receipt: ReceiptRequest | None = None) -> int:
         """Remove all that was put away here; how many there were."""
 
 
@@ -92,7 +92,7 @@ class DreamsPort(Protocol):
     def end(self, reader: Reader, pass_id: str, *, after: float | None = None) -> Pass:
         """A pass is over. Of those that changed nothing only the last is kept; what undoes old ones is let go of."""
 
-    def undo(self, reader: Reader, pass_id: str, *, after: float | None = None, once: Once | None = None) -> Report:
+    def undo(self, reader: Reader, pass_id: str, *, after: float | None = None, receipt: ReceiptRequest | None = None) -> Report:
         """Put back all that a pass changed and that still is what it made of it; what was corrected since does not come back."""
 
     def select(self, reader: Reader, *, limit: int) -> list[Pass]:
@@ -137,7 +137,7 @@ class ErasurePort(Protocol):
         since: datetime | None = None,
         dry_run: bool = False,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Report:
         """Remove memories so that no word of them is left in the database, its log or any backup made later."""
 
@@ -149,7 +149,7 @@ class ErasurePort(Protocol):
         *,
         dry_run: bool = False,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Report:
         """Remove all that belongs to a place; the report counts it table by table. With `dry_run`, only the report is made."""
 
@@ -180,14 +180,14 @@ class AccessTokensPort(Protocol):
 class ReceiptsPort(Protocol):
     """Receipts of writes that carry an idempotency key."""
 
-    def answer(self, reader: Reader, once: Once) -> str | None:
-        """What was answered to this write when it was made, from where this reader stands; None if it was not."""
+    def answer(self, reader: Reader, receipt: ReceiptRequest) -> str | None:
+        """Return the text of the receipt of this request by this reader; None if there is none."""
 
-    def keep(self, reader: Reader, once: Once) -> None:
-        """Remember a request that came to be answered without a write of its own."""
+    def write(self, reader: Reader, receipt: ReceiptRequest) -> None:
+        """Write the receipt of a request that was answered without a transaction of its own."""
 
-    def under_way(self, reader: Reader, once: Once) -> AbstractContextManager[None]:
-        """While this is made, nobody else in this process begins it. In another they may: one of the two is then told."""
+    def in_progress(self, reader: Reader, receipt: ReceiptRequest) -> AbstractContextManager[None]:
+        """Let no second thread of this process begin the request. If another process does, its write raises `AlreadyDone`."""
 
 
 class QuotasPort(Protocol):
@@ -231,7 +231,7 @@ class HealthCheckPort(Protocol):
     def filling(self, patience_s: float) -> AbstractContextManager[bool]:
         """Have the making of missing vectors to ourselves, among all threads and processes; False if another has it so long."""
 
-    def backup(self, reader: Reader, *, once: Once | None = None) -> Backup:
+    def backup(self, reader: Reader, *, receipt: ReceiptRequest | None = None) -> Backup:
         """Make a backup now. Its receipt goes with the note of it: a kill between file and note leaves a backup to spare."""
 
     def backup_if_due(self, reader: Reader) -> None: ...

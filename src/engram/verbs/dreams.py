@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from engram.capture.embeddings import fill
 from engram.capture.reports import from_words, to_words
 from engram.dream.jobs import CONSOLIDATE, DREAM, jobs_named, jobs_of
 from engram.dream.runner import Progress, preview, run
 from engram.index.vectors.tiers import VectorLimits
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.types import Report
 from engram.values.dreams import Pass, PassReport, PassStatus
 from engram.verbs.view import View
@@ -59,12 +60,8 @@ def dream(view: View, *, jobs: Sequence[str] = (), dry_run: bool = False, progre
 
 def undo_dream(view: View, pass_id: str) -> Report:
     """Take back what a pass did and nobody has changed since. What was corrected since does not come back."""
-    return view.made_once(
-        ("undo_dream", pass_id),
-        lambda once: view.vault.store.dreams.undo(view.reader, pass_id, once=once),
-        to_words,
-        from_words,
-    )
+    write = partial(view.vault.store.dreams.undo, view.reader, pass_id)
+    return view.write_once(("undo_dream", pass_id), write, to_words, from_words)
 
 
 def dreams(view: View, *, limit: int = 20) -> Sequence[Pass]:
@@ -80,11 +77,11 @@ def _rest(view: View, verb: str, names: Sequence[str], dry_run: bool, progress: 
     if dry_run:
         return preview(context, jobs, verb=verb, on_progress=progress)
 
-    def make(_: Once | None) -> PassReport:
+    def write(*, receipt: ReceiptRequest | None) -> PassReport:
         """Many transactions: one that is killed is gone on with, so its receipt comes last."""
         done = run(context, jobs, vault.searcher, verb=verb, on_progress=progress)
         if vault.embedder is not None and any(what.endswith(_DERIVED) for what in done.changes):
             fill(vault.store, reader, vault.embedder, page=vault.live.now.embed_batch)
         return done
 
-    return view.made_once((verb, [job.name for job in jobs]), make, _told, _again)
+    return view.write_once((verb, [job.name for job in jobs]), write, _told, _again)

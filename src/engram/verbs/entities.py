@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from engram.errors import InvalidContent, InvalidQuery
 from engram.recall.selection import without_flagged
@@ -17,7 +18,7 @@ from engram.text.english.facts import Fact
 from engram.types import Kind, Memory
 from engram.values.entities import Belief, Entity, Profile, Revision, Timeline
 from engram.verbs import recall
-from engram.verbs.view import View, require_positive
+from engram.verbs.view import View, id_of, require_positive
 
 _NEAR = 0.8  # cosine of two names that mean the same and have a word, or the beginning of one, in common
 
@@ -141,12 +142,8 @@ def learn(view: View, subject: str, predicate: str, thing: str, *, many: bool = 
     text = f"{subject.strip()} {predicate.strip()} {thing.strip()}."
     draft = Memory(text=text, kind=Kind.FACT, confidence=_TOLD_AS_SUCH, scope=view.reader.scope)
     fact = Fact(folded(subject), " ".join(predicate.casefold().split()), folded(thing), single=not many)
-    return view.made_once(
-        ("learn", draft, fact),
-        lambda once: view.vault.observer.remember(view.reader, draft, None, once, told=[fact]),
-        lambda memory: memory.id,
-        view.again,
-    )
+    write = partial(view.vault.observer.remember, view.reader, draft, told=[fact])
+    return view.write_once(("learn", draft, fact), write, id_of, view.stored)
 
 
 def beliefs(view: View, subject: str, *, past: bool = False, inferred: bool = False) -> Sequence[Belief]:

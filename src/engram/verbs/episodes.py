@@ -17,7 +17,7 @@ from engram.rules.duplicates import alike, stems
 from engram.rules.edges import EdgeWeights, traverse
 from engram.rules.episodes import is_warning
 from engram.rules.skills import match, matched, ranked
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.types import Hit, Kind, Memory
 from engram.values.episodes import (
     CAUSED_BY,
@@ -145,10 +145,16 @@ def episode(
         return Recording(view, going)
     people = [one if isinstance(one, Participant) else Participant(one) for one in participants]
     said = {**(context or {}), **({"skill": skill} if skill else {})}
-    begun = view.made_once(
+    begun = view.write_once(
         ("episode", goal, people, sorted(said.items()), tuple(caused_by)),
-        lambda once: view.vault.chronicle.begin(
-            view.reader, goal, view.vault.session, participants=people, context=said, caused_by=caused_by, once=once
+        partial(
+            view.vault.chronicle.begin,
+            view.reader,
+            goal,
+            view.vault.session,
+            participants=people,
+            context=said,
+            caused_by=caused_by,
         ),
         lambda one: one.id,
         partial(view.vault.chronicle.episode, view.reader),
@@ -158,9 +164,9 @@ def episode(
 
 def _record(view: View, episode_id: str, type_: str, text: str, actor: str, ok: bool | None) -> EpisodeEvent:
     chronicle, told = view.vault.chronicle, EpisodeEvent(view.vault.env.now(), type_, text, actor, ok)
-    return view.made_once(
+    return view.write_once(
         ("event", episode_id, type_, text, actor, ok),
-        lambda once: chronicle.event(view.reader, episode_id, told, once),
+        partial(chronicle.event, view.reader, episode_id, told),
         lambda _: str(to_micros(told.at)),
         lambda at: chronicle.as_kept(replace(told, at=from_micros(int(at)))),
     )
@@ -168,9 +174,9 @@ def _record(view: View, episode_id: str, type_: str, text: str, actor: str, ok: 
 
 def _end(view: View, episode_id: str, outcome: EpisodeOutcome | str, result: str, valence: float | None) -> Episode:
     ending = _ending(outcome)
-    return view.made_once(
+    return view.write_once(
         ("end", episode_id, ending, result, valence),
-        lambda once: view.vault.chronicle.end(view.reader, episode_id, ending, result, valence, once),
+        partial(view.vault.chronicle.end, view.reader, episode_id, ending, result, valence),
         lambda ended: ended.id,
         partial(view.vault.chronicle.episode, view.reader),
     )
@@ -245,9 +251,9 @@ def skills(
 
 def learn_skills(view: View) -> Sequence[Skill]:
     """Learn from the episodes recorded here what is not known yet. It also happens whenever an episode ends well."""
-    return view.made_once(
+    return view.write_once(
         ("learn_skills",),
-        lambda _: tuple(view.vault.chronicle.learn(view.reader)),
+        lambda receipt: tuple(view.vault.chronicle.learn(view.reader)),
         lambda learned: " ".join(skill.id for skill in learned),
         lambda ids: tuple(view.vault.store.skills.select(view.reader, ids=ids.split())),
     )
@@ -260,11 +266,11 @@ def practise(
     fail. `mem.episode(skill=id)` does it by itself."""
     ending = _ending(outcome)
 
-    def make(once: Once | None) -> Skill:
+    def write(*, receipt: ReceiptRequest | None) -> Skill:
         skill = _skill(view, skill_id)
-        return view.vault.chronicle.practise(view.reader, skill, ending, result, seconds, once=once)
+        return view.vault.chronicle.practise(view.reader, skill, ending, result, seconds, receipt=receipt)
 
-    return view.made_once(("practise", skill_id, ending, result, seconds), make, lambda skill: skill.id, partial(_skill, view))
+    return view.write_once(("practise", skill_id, ending, result, seconds), write, lambda skill: skill.id, partial(_skill, view))
 
 
 def _skill(view: View, skill_id: str) -> Skill:

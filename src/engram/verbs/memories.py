@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 from engram.capture.embeddings import SPACE
 from engram.capture.reports import from_words, to_words
-from engram.deadline import without_deadline
 from engram.errors import InvalidContent, InvalidQuery, NotFound
 from engram.log import Log
 from engram.recall.selection import without_flagged
@@ -15,7 +15,6 @@ from engram.rules.edges import EdgeWeights, confidence_at
 from engram.rules.edges import traverse as walk
 from engram.rules.inference import Relation, infer
 from engram.rules.lifecycle import LAYER, Layer, LifecycleState, above, below, layer_of, lifecycle_state
-from engram.store.receipts import Once
 from engram.types import (
     Edge,
     Kind,
@@ -35,7 +34,7 @@ from engram.values.episodes import (
     ReachedMemory,
 )
 from engram.values.query import Filter
-from engram.verbs.view import View, require_positive
+from engram.verbs.view import View, id_of, require_positive
 
 log = Log("engram")
 
@@ -46,10 +45,6 @@ _SAID_TO_BE_KEPT = 0.8  # as sure as what is told as a fact: who asks to keep so
 _ATTACK = (
     "%s reads as an attack on the model: kept, and left out of answers until `update` clears it (flagged=False, --no-flagged)."
 )
-
-
-def _forgotten(name: str, memories: Sequence[Memory]) -> Report:
-    return Report(operation=name, ids=tuple(memory.id for memory in memories), counts={"memories": len(memories)})
 
 
 def _attributes(given: Mapping[str, str] | None) -> dict[str, str] | None:
@@ -109,12 +104,9 @@ def remember(
         attributes=_attributes(attributes) or {},
     )
     closely = _tier(tier)
-    kept = view.made_once(
-        ("remember", draft, closely),
-        lambda once: view.vault.observer.remember(view.reader, draft, timeout, once, tier=closely, weigh=importance is None),
-        lambda memory: memory.id,
-        view.again,
-    )
+    weigh = importance is None
+    write = partial(view.vault.observer.remember, view.reader, draft, timeout=timeout, tier=closely, weigh=weigh)
+    kept = view.write_once(("remember", draft, closely), write, id_of, view.stored)
     if kept.flagged:
         log.warning(_ATTACK, kept.id)
     return kept
@@ -141,22 +133,14 @@ def update(
     wanted = {"text": text, "importance": weight, "attributes": _attributes(attributes)}
     wanted |= {"flagged": flagged, "tier": _tier(tier)}
     changes = {name: value for name, value in wanted.items() if value is not None}
-    return view.made_once(
-        ("update", memory_id, changes),
-        lambda once: view.vault.observer.update(view.reader, memory_id, changes, since=unchanged_since, once=once),
-        lambda memory: memory.id,
-        view.again,
-    )
+    write = partial(view.vault.observer.update, view.reader, memory_id, changes, since=unchanged_since)
+    return view.write_once(("update", memory_id, changes), write, id_of, view.stored)
 
 
 def pin(view: View, memory_id: str, pinned: bool = True) -> Memory:
     """Protect a memory from being forgotten with time."""
-    return view.made_once(
-        ("pin", memory_id, pinned),
-        lambda once: view.vault.store.memories.update(view.reader, memory_id, {"pinned": pinned}, once=once),
-        lambda memory: memory.id,
-        view.again,
-    )
+    write = partial(view.vault.store.memories.update, view.reader, memory_id, {"pinned": pinned})
+    return view.write_once(("pin", memory_id, pinned), write, id_of, view.stored)
 
 
 def promote(view: View, memory_id: str) -> Memory:
@@ -170,10 +154,6 @@ def demote(view: View, memory_id: str) -> Memory:
 
 
 def _move(view: View, name: str, memory_id: str, step: Callable[[Layer], Layer | None]) -> Memory:
-    return view.made_once((name, memory_id), lambda once: _moved(view, memory_id, step, once), lambda moved: moved.id, view.again)
-
-
-def _moved(view: View, memory_id: str, step: Callable[[Layer], Layer | None], once: Once | None) -> Memory:
     def moved(memory: Memory) -> dict[str, object]:
         layer = layer_of(memory)
         there = step(layer)
@@ -184,7 +164,8 @@ def _moved(view: View, memory_id: str, step: Callable[[Layer], Layer | None], on
             )
         return {"attributes": {**memory.attributes, LAYER: there.value}}
 
-    return view.vault.store.memories.update(view.reader, memory_id, moved, once=once)
+    write = partial(view.vault.store.memories.update, view.reader, memory_id, moved)
+    return view.write_once((name, memory_id), write, id_of, view.stored)
 
 
 def forget(
@@ -205,32 +186,23 @@ def forget(
             raise InvalidQuery("only erasing has a trial run: what is archived can be restored.", way_out="Add `erase=True`.")
         return store.erasure.erase(view.reader, ids, since=since, dry_run=True)
 
-    def make(once: Once | None) -> Report:
-        if once is not None:
-            once.answer = lambda gone: to_words(_forgotten(name, gone))
-        if not erase:
-            done = store.memories.set_statuses(view.reader, ids, Status.ARCHIVED, reason, since=since, once=once)
-            return _forgotten(name, done)
-        gone = store.erasure.erase(view.reader, ids, since=since, once=once)
-        with without_deadline():  # it is done
-            view.vault.working_sets.forget(view.reader)
-        return gone
-
-    return view.made_once((name, ids, reason), make, to_words, from_words)
+    if erase:
+        write = partial(store.erasure.erase, view.reader, ids, since=since)
+        after = partial(view.vault.working_sets.forget, view.reader)
+        return view.write_once((name, ids, reason), write, to_words, from_words, after)
+    write = partial(store.memories.archive, view.reader, ids, reason, since=since)
+    return view.write_once((name, ids, reason), write, to_words, from_words)
 
 
 def restore(view: View, memory_id: str) -> Memory:
-    def make(once: Once | None) -> Memory:
-        if once is not None:
-            once.answer = lambda moved: str(moved[0].id)
-        return view.vault.store.memories.set_status(view.reader, memory_id, Status.ACTIVE, "restored on request", once=once)
-
-    return view.made_once(("restore", memory_id), make, lambda memory: memory.id, view.again)
+    """Return an archived memory to the active ones."""
+    write = partial(view.vault.store.memories.set_status, view.reader, memory_id, Status.ACTIVE, "restored on request")
+    return view.write_once(("restore", memory_id), write, id_of, view.stored)
 
 
 def relate(view: View, source_id: str, target_id: str, kind: str = "related_to", *, weight: float = 1.0) -> int:
     edge = Edge(source_id, target_id, kind, weight)
-    return view.made_once(("relate", edge), lambda once: view.vault.store.edges.put(view.reader, [edge], once=once), str, int)
+    return view.write_once(("relate", edge), partial(view.vault.store.edges.put, view.reader, [edge]), str, int)
 
 
 def backfill(view: View, *, anew: bool = False) -> int:

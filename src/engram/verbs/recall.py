@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from engram.context.resume import record_gap
 from engram.deadline import if_time_allows, wait_limit
 from engram.errors import NotFound
 from engram.recall.evidence import reason as gather_evidence
 from engram.recall.plan import Query
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.types import Explanation, IndexState, Memory, Mode, Reasoning, Recall, Status, scope_values
 from engram.values.query import Filter
-from engram.verbs.view import View
+from engram.verbs.view import View, id_of
 
 
 def _narrows(filters: Filter | None) -> bool:
@@ -118,21 +119,19 @@ def feedback(
     With the question it was recalled for, what did not help is left out of answers to such questions for
     `suppress_days`, unless it helps since; and recall learns which way of finding helps.
     """
-    return view.made_once(
-        ("feedback", memory_id, helpful, query, correction),
-        lambda once: _judged(view, memory_id, bool(helpful), query, correction, once),
-        lambda memory: memory.id,
-        view.again,
-    )
+    write = partial(_judge, view, memory_id, bool(helpful), query, correction)
+    return view.write_once(("feedback", memory_id, helpful, query, correction), write, id_of, view.stored)
 
 
-def _judged(view: View, memory_id: str, helpful: bool, query: str | None, correction: str | None, once: Once | None) -> Memory:
+def _judge(
+    view: View, memory_id: str, helpful: bool, query: str | None, correction: str | None, *, receipt: ReceiptRequest | None
+) -> Memory:
     if correction is not None:
         return view.vault.observer.correct(view.reader, memory_id, correction)  # made twice, it is made once
     if query is None:
-        return view.vault.store.feedback.judge(view.reader, memory_id, helpful, once=once)
+        return view.vault.store.feedback.judge(view.reader, memory_id, helpful, receipt=receipt)
     searcher, asked = view.vault.searcher, as_query(view, query, None, None, None, None, None, None)
-    memory = view.vault.store.feedback.judge(view.reader, memory_id, helpful, searcher.judged_question(asked), once=once)
+    memory = view.vault.store.feedback.judge(view.reader, memory_id, helpful, searcher.judged_question(asked), receipt=receipt)
     with if_time_allows():  # the judgement is kept
         searcher.learn(view.reader, asked, memory, helpful)
     return memory

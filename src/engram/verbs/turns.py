@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -17,7 +18,7 @@ from engram.context.budget import PROFILES
 from engram.context.window import ContextWindow
 from engram.deadline import without_deadline
 from engram.errors import EngramError, InvalidContent, InvalidQuery
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.types import Report, Turn
 from engram.values.frozen import replace
 from engram.verbs import context
@@ -43,7 +44,8 @@ class Run:
         report = Report(operation="observe", counts={"turns": 0, "kept": 0, "merged": 0, "dropped": 0})
         if self._captures:
             try:
-                report = _captured(self._view, self._message, reply)
+                vault = self._view.vault
+                report = vault.observer.observe(self._view.reader, (self._message, reply), vault.session)
             except EngramError:
                 self._over = False  # nothing was kept: it can be ended again, or is cancelled
                 raise
@@ -82,18 +84,12 @@ def observe(view: View, *turns: Turn, user: str | None = None, assistant: str | 
     exchange = [Turn(text, who) for who, text in (("user", user), ("assistant", assistant)) if text is not None]
     said = (*turns, *exchange)
 
-    def make(once: Once | None) -> Report:
-        report = _captured(view, *said, once=once)
-        with without_deadline():  # it is durable
-            view.vault.working_sets.queue_turns(view.reader, said)
-            view.vault.prefetcher.start(view.reader)
-        return report
+    def after() -> None:
+        view.vault.working_sets.queue_turns(view.reader, said)
+        view.vault.prefetcher.start(view.reader)
 
-    return view.made_once(("observe", said), make, to_words, from_words)
-
-
-def _captured(view: View, *turns: Turn, once: Once | None = None) -> Report:
-    return view.vault.observer.observe(view.reader, turns, view.vault.session, once)
+    write = partial(view.vault.observer.observe, view.reader, said, view.vault.session)
+    return view.write_once(("observe", said), write, to_words, from_words, after)
 
 
 def ingest(view: View, turns: Iterable[Turn] | str, *, progress: Callable[[int], None] | None = None) -> Report:
@@ -107,11 +103,11 @@ def ingest(view: View, turns: Iterable[Turn] | str, *, progress: Callable[[int],
     said = in_parts(turns, vault.live.now.turn_bytes, vault.store.turns.digest) if isinstance(turns, str) else turns
     known = turns if isinstance(turns, Sequence) else ()  # what is read as it comes cannot be compared
 
-    def make(once: Once | None) -> Report:
-        each = said if once is None else _numbered(said, f"once:{vault.store.turns.digest(once.key)}")
+    def write(*, receipt: ReceiptRequest | None) -> Report:
+        each = said if receipt is None else _numbered(said, f"once:{vault.store.turns.digest(receipt.key)}")
         return vault.observer.ingest(view.reader, iter(each), vault.session, progress)
 
-    return view.made_once(("ingest", known), make, to_words, from_words)
+    return view.write_once(("ingest", known), write, to_words, from_words)
 
 
 def begin(

@@ -11,12 +11,11 @@ from typing import TypeVar
 
 from engram.capture.reports import from_words, to_words
 from engram.crypto.access_tokens import AccessToken, GrantedToken, new_secret
-from engram.deadline import wait_limit, without_deadline
+from engram.deadline import wait_limit
 from engram.errors import DiskFull, InvalidQuery, NotFound, WriteFailed
 from engram.guard import limits
 from engram.log import Log
 from engram.recall.selection import without_flagged
-from engram.store.receipts import Once
 from engram.types import (
     AuditEntry,
     Backup,
@@ -55,9 +54,9 @@ def language(view: View) -> LanguageModelState:
 
 
 def backup(view: View) -> Backup:
-    return view.made_once(
+    return view.write_once(
         ("backup",),
-        lambda once: view.vault.store.health.backup(view.reader, once=once),
+        partial(view.vault.store.health.backup, view.reader),
         lambda made: made.path.name,
         partial(_backup_called, view),
     )
@@ -116,15 +115,9 @@ def purge(
     if dry_run:
         return view.vault.store.erasure.purge(view.reader, dimension, name, dry_run=True)
 
-    def make(once: Once | None) -> Report:
-        if once is not None:
-            once.answer = lambda gone: to_words(Report(operation="purge", counts=gone[0]))
-        report = view.vault.store.erasure.purge(view.reader, dimension, name, once=once)
-        with without_deadline():  # it is done
-            view.vault.working_sets.forget(view.reader)
-        return report
-
-    return view.made_once(("purge", dimension, name), make, to_words, from_words)
+    write = partial(view.vault.store.erasure.purge, view.reader, dimension, name)
+    after = partial(view.vault.working_sets.forget, view.reader)
+    return view.write_once(("purge", dimension, name), write, to_words, from_words, after)
 
 
 def grant(

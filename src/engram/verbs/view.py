@@ -1,12 +1,13 @@
-"""What every verb has at hand: the open vault, and who asks."""
+"""The first argument of every verb: an open vault, its reader, and the idempotency key of the next write."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeVar
 
+from engram.deadline import without_deadline
 from engram.errors import InvalidQuery, NotFound
-from engram.store.receipts import Once, made_once
+from engram.store.receipts import AlreadyDone, Write, write_once
 from engram.types import Memory, Reader
 from engram.vault import OpenVault
 
@@ -14,28 +15,52 @@ T = TypeVar("T")
 
 
 def require_positive(name: str, number: object) -> None:
-    """Refuse what is no whole number from 1: a slice would take it for something else."""
+    """Raise `InvalidQuery` unless the value is an integer from 1: a slice would accept 0 and negative ones."""
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise InvalidQuery(f"the {name} must be a whole number from 1.")
 
 
+def id_of(memory: Memory) -> str:
+    """Return the text of the receipt of a write whose answer is a memory."""
+    return memory.id
+
+
 class View:
-    """One open vault as one reader sees it; `key` makes its writes be made once (`keyed`)."""
+    """One open vault as one reader sees it. key: the idempotency key of the next write (`keyed`)."""
 
     def __init__(self, vault: OpenVault, reader: Reader, key: str | None = None) -> None:
         self.vault = vault
         self.reader = reader
         self.key = key
 
-    def again(self, memory_id: str) -> Memory:
-        """The memory that a write came to, as it is by now."""
-        found = self.vault.store.memories.get(self.reader, [memory_id])
-        if not found:
-            raise NotFound("this write was made before, and the memory it came to has been erased since.")
-        return found[0]
+    def stored(self, memory_id: str) -> Memory:
+        """Return the memory of a receipt as it is now."""
+        memories = self.vault.store.memories.get(self.reader, [memory_id])
+        if not memories:
+            raise NotFound("this write was made before, and its memory has been erased since.")
+        return memories[0]
 
-    def made_once(
-        self, about: object, make: Callable[[Once | None], T], tell: Callable[[T], str], again: Callable[[str], T]
+    def write_once(
+        self,
+        request: object,
+        write: Write[T],
+        encode: Callable[[T], str],
+        decode: Callable[[str], T],
+        after: Callable[[], object] | None = None,
     ) -> T:
-        """Make a write; with a key, only if it was not made before: then what was answered is answered again."""
-        return made_once(self.vault.store.receipts, self.reader, self.key, about, make, tell, again)
+        """Make a write and return its answer; with an idempotency key under which it was made before, return that answer again.
+
+        request: the name and arguments of the verb. encode, decode: the answer to the text of the receipt and back. after: called
+        when the write is durable, whatever the deadline, and not for a repeated request.
+        """
+        if self.key is None:
+            answer = write(receipt=None)
+        else:
+            try:
+                answer = write_once(self.vault.store.receipts, self.reader, self.key, request, write, encode)
+            except AlreadyDone as done:
+                return decode(done.answer)
+        if after is not None:
+            with without_deadline():
+                after()
+        return answer

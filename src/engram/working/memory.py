@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
 from engram.capture import redaction
@@ -19,7 +20,7 @@ from engram.rules import working as rules
 from engram.rules.topics import Topic, TopicReading, Vector
 from engram.rules.working import Checkpoint, Evicted, Resumed, SavedAge, Slot, SlotSource, WorkingLimits, WorkingState
 from engram.settings import Settings
-from engram.store.receipts import Once, made_once
+from engram.store.receipts import AlreadyDone, ReceiptRequest, Write, write_once
 from engram.store.validation import check_turn, check_words
 from engram.types import Memory, Reader, Sensitivity, Turn
 from engram.values.frozen import replace
@@ -144,15 +145,15 @@ class Working:
         With an idempotency key (`mem.keyed`) working memory is saved at once, with the receipt; a repeated call evicts nothing.
         """
 
-        def make(once: Once | None) -> tuple[Evicted, ...]:
+        def write(*, receipt: ReceiptRequest | None) -> tuple[Evicted, ...]:
             evicted = self._add_statement(what, source, activation)
-            if once is not None and not self._sets.save(self._reader, self._set, once):
+            if receipt is not None and not self._sets.save(self._reader, self._set, receipt):
                 evicted = self._add_statement(what, source, activation)  # an erasure elsewhere had cleared the set
                 self.suspend()
             return evicted
 
         text = what.text if isinstance(what, Memory) else what
-        return self._made_once(("attend", text, source, activation), make, lambda _: "", lambda _: ())
+        return self._write_once(("attend", text, source, activation), write, lambda _: "", lambda _: ())
 
     def _add_statement(self, what: str | Memory, source: SlotSource | str | None, activation: float) -> tuple[Evicted, ...]:
         recalled = isinstance(what, Memory)
@@ -258,16 +259,16 @@ class Working:
             raise InvalidContent("the checkpoint is empty.", way_out="Pass a goal, decisions or open questions.")
         if not any(text.strip() for texts in screened_texts for text in texts):
             raise InjectionBlocked("every text of the checkpoint reads as prompt injection.", way_out="Say it in other words.")
-        return self._made_once(
+        return self._write_once(
             ("checkpoint", goal, tuple(decided), tuple(open)),
-            lambda once: self._save_checkpoint(checkpoint, once),
+            partial(self._save_checkpoint, checkpoint),
             lambda _: str(to_micros(checkpoint.at)),
             lambda at: replace(checkpoint, at=from_micros(int(at))),
         )
 
-    def _save_checkpoint(self, checkpoint: Checkpoint, once: Once | None) -> Checkpoint:
+    def _save_checkpoint(self, checkpoint: Checkpoint, *, receipt: ReceiptRequest | None) -> Checkpoint:
         body, tier = self._checkpoint_bytes(checkpoint), self._tier(checkpoint)
-        self._sets.store.working.save(self._reader, CHECKPOINT, body, self._sets.session, tier=tier, once=once)
+        self._sets.store.working.save(self._reader, CHECKPOINT, body, self._sets.session, tier=tier, receipt=receipt)
         if checkpoint.goal:
             self._add_statement(checkpoint.goal, SlotSource.GOAL, 1.0)
         self.suspend()
@@ -334,22 +335,23 @@ class Working:
 
     def clear(self) -> int:
         """Clear working memory, its saved state and the checkpoint; return the number of slots there were."""
-        return self._made_once(("clear",), self._clear, str, int)
+        return self._write_once(("clear",), self._clear, str, int)
 
     @_changes
-    def _clear(self, once: Once | None) -> int:
+    def _clear(self, *, receipt: ReceiptRequest | None) -> int:
         slots = len(self.slots)
-        if once is not None:
-            once.answer = lambda _: str(slots)
-        self._sets.store.working.drop(self._reader, once=once)
+        self._sets.store.working.drop(self._reader, receipt=receipt and receipt.mapped(lambda _: slots))
         self._set.state, self._set.saved_at, self._set.age = WorkingState(), None, SavedAge.NOTHING
         self._set.changed, self._set.evicted, self._set.queued = False, (), []
         return slots
 
-    def _made_once(
-        self, about: object, make: Callable[[Once | None], T], tell: Callable[[T], str], again: Callable[[str], T]
-    ) -> T:
-        return made_once(self._sets.store.receipts, self._reader, self._key, about, make, tell, again)
+    def _write_once(self, request: object, write: Write[T], encode: Callable[[T], str], decode: Callable[[str], T]) -> T:
+        if self._key is None:
+            return write(receipt=None)
+        try:
+            return write_once(self._sets.store.receipts, self._reader, self._key, request, write, encode)
+        except AlreadyDone as done:
+            return decode(done.answer)
 
     # ── settings and checks ────────────────────────────────────────────────────────────────────────────────────────
 

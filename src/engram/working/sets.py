@@ -17,7 +17,7 @@ from engram.rules import working_codec
 from engram.rules.working import Evicted, SavedAge, SlotSource, Strategy, TurnVectors, WorkingLimits, WorkingState
 from engram.settings import LiveSettings, Settings
 from engram.store.ports import Store
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.types import Policy, Reader, Role, Scope, Turn
 from engram.values.frozen import field, mutable, replace
 from engram.values.working import MIND
@@ -121,14 +121,14 @@ class WorkingSets:
             log.warning("a slot of the saved working memory is flagged as prompt injection; it was left out.")
         return replace(state, working=replace(state.working, slots=slots))
 
-    def save(self, reader: Reader, working_set: WorkingSet, once: Once | None = None) -> bool:
+    def save(self, reader: Reader, working_set: WorkingSet, receipt: ReceiptRequest | None = None) -> bool:
         """Save a working set in the vault, and store its evicted slots.
 
         False if something was erased since it was loaded: a slot may be a copy of that, so the set is cleared and not saved.
         """
         with working_set.lock:
             body = working_codec.state_to_bytes(working_set.state, self.model)
-            saved = self.store.working.save(reader, MIND, body, self.session, since=working_set.since, once=once)
+            saved = self.store.working.save(reader, MIND, body, self.session, since=working_set.since, receipt=receipt)
             if saved is None:
                 self._forget(reader, working_set)
                 return False

@@ -10,7 +10,7 @@ import apsw
 from engram.env import to_micros
 from engram.guard.visibility import readable, require_writable, writable
 from engram.store.ports import DuplicateTurns
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import feedback, memory_rows, turns
 from engram.store.sqlite import vectors as embeddings
 from engram.store.validation import check_memory, check_scope, check_turn
@@ -43,7 +43,7 @@ class Capture:
         wait: bool = False,
         told: Sequence[Fact] | None = None,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
         """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session.
 
@@ -101,7 +101,7 @@ class Capture:
                 )
                 for draft in ready
             ]
-            return self._gate.write(reader, operation, work, entries=entries, count=len(said), timeout=timeout, once=once)
+            return self._gate.write(reader, operation, work, entries=entries, count=len(said), timeout=timeout, receipt=receipt)
 
     def write_extracted(
         self,

@@ -19,7 +19,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import Conflict, NotFound
 from engram.guard.visibility import readable, require_writer, writable
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import facts, memory_rows, undo
 from engram.store.sqlite import revisions as revising
 from engram.store.sqlite.erasure import NothingDone
@@ -275,7 +275,7 @@ class Dreams:
             self._gate.held_passes.pop(pass_id, None)
             return ended
 
-    def undo(self, reader: Reader, pass_id: str, *, after: float | None = None, once: Once | None = None) -> Report:
+    def undo(self, reader: Reader, pass_id: str, *, after: float | None = None, receipt: ReceiptRequest | None = None) -> Report:
         """Put back all that a pass changed and that still is what it made of it; what was corrected since does not come back."""
         with self._gate.watched(reader, "undo", pass_id):
             require_writer(reader)
@@ -300,7 +300,7 @@ class Dreams:
                     operation="undo", ids=tuple(back.values()), counts={"restored": len(back), "left": left}, notes=notes
                 )
 
-            done = self._gate.write(reader, "undo", work, subject=pass_id, once=once)
+            done = self._gate.write(reader, "undo", work, subject=pass_id, receipt=receipt)
             self._gate.held_passes.pop(pass_id, None)
             return done
 

@@ -12,7 +12,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import Visibility, readable, writable
 from engram.rules.edges import ACYCLIC, DERIVED, LASTING, EdgeWeights, reinforced
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import memory_rows, rows, sensitivity
 from engram.store.sqlite.rows import micros, predicate
 from engram.store.validation import (
@@ -231,7 +231,9 @@ class Edges:
         with self._gate.read(reader, "links") as connection:
             return among(connection, readable(reader), keys, kinds) if keys else []
 
-    def put(self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None, once: Once | None = None) -> int:
+    def put(
+        self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None, receipt: ReceiptRequest | None = None
+    ) -> int:
         with self._gate.watched(reader, "relate"):
             check_edges(edges, self._gate.live.now)
             return self._gate.write(
@@ -242,7 +244,7 @@ class Edges:
                 ),
                 count=len(edges),
                 timeout=timeout,
-                once=once,
+                receipt=receipt,
             )
 
     def linked(self, reader: Reader, keys: Sequence[int], now: datetime, *, most: int) -> list[Hop]:

@@ -12,7 +12,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import Visibility, readable, require_writable, writable
 from engram.rules.edges import EdgeWeights
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, memory_rows, rows, turns, vectors
 from engram.store.sqlite.rows import predicate
@@ -225,7 +225,7 @@ class Episodes:
         participants: Sequence[Participant] = (),
         caused_by: Sequence[str] = (),
         space: Space | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Episode:
         """Keep an episode that begins now. It follows the last one of its session, and is caused by those that are named."""
         with self._gate.watched(reader, "episode"):
@@ -246,9 +246,9 @@ class Episodes:
                 return begun
 
             entry = self._gate.audit.entry(reader, "episode", subject=born.id, count=1, digest=self._gate.audit.digest(born.text))
-            return self._gate.write(reader, "episode", work, entries=[entry], once=once)
+            return self._gate.write(reader, "episode", work, entries=[entry], receipt=receipt)
 
-    def append(self, reader: Reader, episode_id: str, event: EpisodeEvent, *, once: Once | None = None) -> None:
+    def append(self, reader: Reader, episode_id: str, event: EpisodeEvent, *, receipt: ReceiptRequest | None = None) -> None:
         """One more event of an episode that is going on."""
         with self._gate.watched(reader, "event", episode_id):
             check_event(event, self._gate.live.now)
@@ -256,7 +256,7 @@ class Episodes:
             def work(connection: apsw.Connection) -> None:
                 append(connection, memory_rows.required(connection, writable(reader), episode_id), event)
 
-            self._gate.write(reader, "event", work, subject=episode_id, once=once)
+            self._gate.write(reader, "event", work, subject=episode_id, receipt=receipt)
 
     def end(
         self,
@@ -267,7 +267,7 @@ class Episodes:
         valence: float,
         *,
         space: Space | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Episode:
         """How an episode came out, with what it is told as from now on (`draft`, of the episode's own memory)."""
         with self._gate.watched(reader, "episode", draft.memory.id):
@@ -283,7 +283,7 @@ class Episodes:
                 finish(connection, new, outcome, result, valence, now)
                 return of(connection, [new])[0]
 
-            return self._gate.write(reader, "episode", work, subject=draft.memory.id, once=once)
+            return self._gate.write(reader, "episode", work, subject=draft.memory.id, receipt=receipt)
 
     def select(
         self,

@@ -8,7 +8,7 @@ vaults are searched column by column alone, after every page was written anew.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from engram.errors import InvalidQuery
 from engram.guard.visibility import Visibility, require_owner, writable
 from engram.log import Log
 from engram.store.folder import clear_snapshots
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import audit, episodes, gaps, memory_rows, turns, working
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import receipts as quotas
@@ -277,6 +277,10 @@ class NothingDone(Exception):
 Counted = tuple[dict[str, int], Sought]
 
 
+def _erased(memories: Sequence[Memory], counts: Mapping[str, int], notes: tuple[str, ...] = ()) -> Report:
+    return Report(operation="erase", ids=tuple(memory.id for memory in memories), counts=counts, notes=notes)
+
+
 class Erasure:
     """Removal for good, with proof that nothing is left."""
 
@@ -291,7 +295,7 @@ class Erasure:
         since: datetime | None = None,
         dry_run: bool = False,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Report:
         """Remove memories so that no word of them is left in the database, its log or any backup made later.
 
@@ -319,19 +323,15 @@ class Erasure:
             work = self._counting(reader, remove, dry_run=dry_run)
             if not dry_run:
                 self._gate.questions.take_waiting()  # what was asked since the last batch may tell of it
-            if once is not None:
-                answer = once.answer
-                once.answer = lambda _: answer(gone)
+            answer = receipt and receipt.mapped(lambda counted: _erased(gone, counted[0]))
             entries.append(self._gate.audit.entry(reader, "erase", count=len(ids)))
             try:
-                counts, wanted = self._gate.write(reader, "erase", work, entries=entries, timeout=timeout, once=once)
+                counts, wanted = self._gate.write(reader, "erase", work, entries=entries, timeout=timeout, receipt=answer)
             except NothingDone as trial:
-                named = tuple(memory.id for memory in gone)
-                self._gate.note(reader, "erase:trial", count=len(named))
-                return Report(operation="erase", ids=named, counts=trial.counts, notes=("nothing was removed.",))
+                self._gate.note(reader, "erase:trial", count=len(gone))
+                return _erased(gone, trial.counts, ("nothing was removed.",))
             self._gate.audit.forget([memory.id for memory in gone])
-            done = tuple(memory.id for memory in gone)
-            return Report(operation="erase", ids=done, counts=counts, notes=self._scrubbed(reader, wanted))
+            return _erased(gone, counts, self._scrubbed(reader, wanted))
 
     def purge(
         self,
@@ -341,7 +341,7 @@ class Erasure:
         *,
         dry_run: bool = False,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Report:
         """Remove all that belongs to a place; the report counts it table by table. With `dry_run`, only the report is made."""
         with self._gate.watched(reader, "purge"):
@@ -358,8 +358,9 @@ class Erasure:
             work = self._counting(reader, remove, dry_run=dry_run)
             self._gate.flush_audit(wait=True)  # entries that still wait name the place too
             entry = self._gate.audit.entry(reader, "purge", count=1, digest=self._gate.audit.digest(name))
+            answer = receipt and receipt.mapped(lambda counted: Report(operation="purge", counts=counted[0]))
             try:
-                counts, wanted = self._gate.write(reader, "purge", work, entries=[entry], timeout=timeout, once=once)
+                counts, wanted = self._gate.write(reader, "purge", work, entries=[entry], timeout=timeout, receipt=answer)
             except NothingDone as trial:
                 self._gate.note(reader, "purge:trial", count=1, digest=self._gate.audit.digest(name))
                 return Report(operation="purge", counts=trial.counts, notes=("nothing was removed.",))

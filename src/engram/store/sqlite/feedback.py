@@ -15,7 +15,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import InvalidContent, InvalidQuery
 from engram.guard.visibility import Visibility, readable, writable
 from engram.rules.edges import EdgeWeights
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, facts, memory_rows, turns, vectors
 from engram.store.sqlite.rows import intern, predicate
@@ -158,7 +158,7 @@ class Feedback:
         question: JudgedQuestion | None = None,
         *,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Memory:
         """Count what a reader thought of a memory and, if it is told, remember for which question."""
         with self._gate.watched(reader, "feedback", memory_id):
@@ -171,7 +171,7 @@ class Feedback:
                     self._put(connection, reader, old, helpful, question)
                 return new
 
-            return self._gate.write(reader, "feedback", work, subject=memory_id, timeout=timeout, once=once)
+            return self._gate.write(reader, "feedback", work, subject=memory_id, timeout=timeout, receipt=receipt)
 
     def _put(self, connection: apsw.Connection, reader: Reader, memory: Memory, helpful: bool, question: JudgedQuestion) -> None:
         now = self._gate.env.now()

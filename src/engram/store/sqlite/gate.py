@@ -25,7 +25,7 @@ from engram.log import Log
 from engram.settings import LiveSettings, Settings
 from engram.store.latency import Meter
 from engram.store.limits import StoreLimits
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite import receipts
 from engram.store.sqlite.audit import Audit
@@ -204,36 +204,35 @@ class Gate:
         subject: str = "",
         count: int = 1,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> T:
-        """Run `work` and its audit entries as one commit; `Told` if it is to be made once and was."""
+        """Run `work`, its audit entries and its receipt as one commit. Raise `AlreadyDone` if the receipt is there already."""
         made = entries or [self.audit.entry(reader, operation, subject=subject, count=count)]
         keep = self.live.now.audit_rows
+        digests = None if receipt is None else self.request_digests(reader, receipt)
 
-        request = None if once is None else self.receipt_request(reader, once)
-
-        def all_of_it(connection: apsw.Connection) -> T:
-            if request is not None:
-                receipts.refuse_if_told(connection, request)
+        def transaction(connection: apsw.Connection) -> T:
+            if digests is not None:
+                receipts.raise_if_done(connection, digests)
             result = work(connection)
             write_audit(connection, made, keep)
-            if once is not None and request is not None:
-                receipts.keep(connection, request, once.answer(result))
+            if receipt is not None and digests is not None:
+                receipts.write(connection, digests, receipt.answer(result))
             return result
 
-        result = self.writer.run(all_of_it, operation, timeout=timeout)
+        result = self.writer.run(transaction, operation, timeout=timeout)
         self.audit.saw(made)
-        if once is not None:
-            once.made = True
         return result
 
-    def receipt_request(self, reader: Reader, once: Once) -> receipts.Request:
+    def request_digests(self, reader: Reader, receipt: ReceiptRequest) -> receipts.RequestDigests:
+        """Return the digests under which the receipt of this request is stored."""
         now = to_micros(self.env.now())
         kept = int(self.live.now.receipt_hours * 3_600_000_000)
-        return receipts.Request(self.receipt_name(reader, once.key), self.keyed_digest(once.about), now, now - kept)
+        name = self.receipt_name(reader, receipt.key)
+        return receipts.RequestDigests(name, self.keyed_digest(receipt.request), now, now - kept)
 
     def receipt_name(self, reader: Reader, key: str) -> bytes:
-        """One caller's keys mean nothing to another: who asks is part of the name."""
+        """Return the digest of an idempotency key and its reader: the keys of one caller mean nothing to another."""
         who = (*scope_values(reader.scope), reader.policy, reader.role)
         return self.keyed_digest("\0".join((*who, key)))
 

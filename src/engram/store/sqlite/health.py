@@ -16,7 +16,7 @@ from engram.errors import DiskFull, SearchTimeout, StorageError, VaultBusy, Vaul
 from engram.guard.limits import pressure_at
 from engram.guard.visibility import readable, require_owner
 from engram.log import Log
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import backups as care
 from engram.store.sqlite import maintenance, memory_rows, migrations, vectors
 from engram.store.sqlite.locks import VaultLock
@@ -88,17 +88,17 @@ class HealthCheck:
         finally:
             lock.release()
 
-    def backup(self, reader: Reader, *, once: Once | None = None) -> Backup:
+    def backup(self, reader: Reader, *, receipt: ReceiptRequest | None = None) -> Backup:
         """Make a backup now. Its receipt goes with the note of it: a kill between file and note leaves a backup to spare."""
         with self._gate.backing_up:
-            return self._backup(reader, once)
+            return self._backup(reader, receipt)
 
     def backup_if_due(self, reader: Reader) -> None:
         with self._gate.backing_up:  # asked inside: one that was just made by hand counts
             if self.backup_due():
                 self._backup(reader)
 
-    def _backup(self, reader: Reader, once: Once | None = None) -> Backup:
+    def _backup(self, reader: Reader, receipt: ReceiptRequest | None = None) -> Backup:
         with self._gate.watched(reader, "backup"):
             require_owner(reader, "making a backup")
             with self._gate.read(reader, "backup") as connection:
@@ -111,12 +111,10 @@ class HealthCheck:
                 except OSError as error:
                     raise DiskFull(f"the backup could not be written ({error.strerror}).") from error
             with without_deadline():  # it is made
-                return self._noted(reader, path, upto, once)
+                return self._noted(reader, path, upto, receipt)
 
-    def _noted(self, reader: Reader, path: FilePath, upto: int, once: Once | None) -> Backup:
+    def _noted(self, reader: Reader, path: FilePath, upto: int, receipt: ReceiptRequest | None) -> Backup:
         made = next(b for b in self.backups(reader) if b.path == path)
-        if once is not None:
-            once.answer = lambda _: made.path.name
         self._gate.write(
             reader,
             "backup",
@@ -124,7 +122,7 @@ class HealthCheck:
                 "INSERT OR REPLACE INTO meta (name, value) VALUES ('last_backup', ?), ('last_backup_seq', ?)",
                 (to_micros(made.made_at or self._gate.env.now()), upto),
             ).fetchall(),
-            once=once,
+            receipt=receipt and receipt.mapped(lambda _: made),
         )
         return made
 

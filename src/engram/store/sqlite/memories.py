@@ -13,7 +13,7 @@ from engram.env import to_micros
 from engram.errors import InvalidQuery
 from engram.guard.visibility import readable, require_writable, writable
 from engram.store.ports import Changes
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import facts as claims
 from engram.store.sqlite import turns, working
@@ -49,6 +49,7 @@ from engram.types import (
     Page,
     Policy,
     Reader,
+    Report,
     Status,
     StatusChange,
     Turn,
@@ -210,7 +211,7 @@ class Memories:
         *,
         since: datetime | None = None,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Memory:
         """Change a memory; an earlier wording stays as a version. `since`: its `updated_at`, if it must still be that."""
         with self._gate.watched(reader, "update", memory_id):
@@ -234,7 +235,7 @@ class Memories:
                     self._reconciliation.unfound(connection, new.key, self._gate.env.now())
                 return new
 
-            return self._gate.write(reader, "update", work, subject=memory_id, timeout=timeout, once=once)
+            return self._gate.write(reader, "update", work, subject=memory_id, timeout=timeout, receipt=receipt)
 
     def set_status(
         self,
@@ -244,9 +245,23 @@ class Memories:
         reason: str,
         *,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Memory:
-        return self.set_statuses(reader, [memory_id], status, reason, timeout=timeout, once=once)[0]
+        only = receipt and receipt.mapped(lambda moved: moved[0])
+        return self.set_statuses(reader, [memory_id], status, reason, timeout=timeout, receipt=only)[0]
+
+    def archive(
+        self,
+        reader: Reader,
+        ids: Sequence[str],
+        reason: str,
+        *,
+        since: datetime | None = None,
+        receipt: ReceiptRequest | None = None,
+    ) -> Report:
+        """Archive memories; the report names those that were not archived before."""
+        report = receipt and receipt.mapped(_archived)
+        return _archived(self.set_statuses(reader, ids, Status.ARCHIVED, reason, since=since, receipt=report))
 
     def set_statuses(
         self,
@@ -257,7 +272,7 @@ class Memories:
         *,
         since: datetime | None = None,
         timeout: float | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
         """Change the status of memories, all or none; `since` as for `update`."""
         with self._gate.watched(reader, "status"):
@@ -276,4 +291,8 @@ class Memories:
                 return moved
 
             entries = [self._gate.audit.entry(reader, f"status:{status}", subject=memory_id, count=1) for memory_id in ids]
-            return self._gate.write(reader, "status", work, entries=entries, timeout=timeout, once=once)
+            return self._gate.write(reader, "status", work, entries=entries, timeout=timeout, receipt=receipt)
+
+
+def _archived(memories: Sequence[Memory]) -> Report:
+    return Report(operation="forget", ids=tuple(memory.id for memory in memories), counts={"memories": len(memories)})

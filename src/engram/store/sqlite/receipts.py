@@ -1,7 +1,7 @@
-"""The statements on writes that are made once: which keys were used by whom, for what, and what was answered.
+"""Receipts of writes that carry an idempotency key: digests of the key and of the request, and the text of the answer.
 
-A receipt is written in the transaction of the write itself, so that it is there exactly if the write is, whoever dies when. It
-holds ids and numbers, no word of a memory; those of an older release may (`plain` is 0), and are emptied by erasing.
+A receipt is written in the transaction of its write, so a kill leaves both or neither. It holds ids and numbers, no words of a
+memory; receipts of older releases may (`plain` is 0), and are emptied by erasing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import apsw
 
 from engram.errors import Conflict, KeyReused
 from engram.guard.visibility import require_writer
-from engram.store.receipts import AlreadyDone, Once
+from engram.store.receipts import AlreadyDone, ReceiptRequest
 from engram.types import (
     Reader,
 )
@@ -27,43 +27,45 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Request:
-    """A caller's key and what it is for, as this vault's digests of them; when, and since when receipts are kept (µs)."""
+class RequestDigests:
+    """The digests of a caller's key (`name`) and of the request; the present time, and since when receipts are valid (µs)."""
 
     name: bytes
-    about: bytes
+    request: bytes
     at: int
     since: int
 
 
-def told(connection: apsw.Connection, request: Request) -> str | None:
-    """What was answered to this very request; None if it is new."""
+def previous_answer(connection: apsw.Connection, request: RequestDigests) -> str | None:
+    """Return the text of the receipt of this request; None if there is none. Raise E1010 if the key was used otherwise."""
     sql = "SELECT request, body FROM receipts WHERE name = ? AND at >= ?"
-    found: list[Any] = connection.execute(sql, (request.name, request.since)).fetchall()
-    if not found:
+    rows: list[Any] = connection.execute(sql, (request.name, request.since)).fetchall()
+    if not rows:
         return None
-    about, body = found[0]
-    if body is None or not hmac.compare_digest(about, request.about):
+    digest, body = rows[0]
+    if body is None or not hmac.compare_digest(digest, request.request):
         raise KeyReused("this idempotency key was used for something else.")
     return bytes(body).decode()
 
 
-def refuse_if_told(connection: apsw.Connection, request: Request) -> None:
-    answer = told(connection, request)
+def raise_if_done(connection: apsw.Connection, request: RequestDigests) -> None:
+    """Raise `AlreadyDone` if there is a receipt of this request."""
+    answer = previous_answer(connection, request)
     if answer is not None:
         raise AlreadyDone(answer)
 
 
-def keep(connection: apsw.Connection, request: Request, answer: str) -> None:
+def write(connection: apsw.Connection, request: RequestDigests, answer: str) -> None:
+    """Write a receipt and delete those that have expired."""
     connection.execute("DELETE FROM receipts WHERE at < ?", (request.since,))
     connection.execute(
         "INSERT INTO receipts (name, request, at, body, plain) VALUES (?, ?, ?, ?, 1)",
-        (request.name, request.about, request.at, answer.encode()),
+        (request.name, request.request, request.at, answer.encode()),
     )
 
 
 def forget_old(connection: apsw.Connection) -> None:
-    """Part of erasing: an answer that an older release kept may hold words of what was erased. That it was given stays known."""
+    """Empty the receipts of older releases, which may hold erased words. Their keys stay known."""
     connection.execute("UPDATE receipts SET body = NULL WHERE NOT plain")
 
 
@@ -72,29 +74,31 @@ class Receipts:
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
-        self._begun: set[bytes] = set()
+        self._in_progress: set[bytes] = set()
         self._lock = threading.Lock()
 
-    def answer(self, reader: Reader, once: Once) -> str | None:
-        """What was answered to this write when it was made, from where this reader stands; None if it was not."""
+    def answer(self, reader: Reader, receipt: ReceiptRequest) -> str | None:
+        """Return the text of the receipt of this request by this reader; None if there is none."""
         with self._gate.read(reader, "request") as connection:
-            return told(connection, self._gate.receipt_request(reader, once))
+            return previous_answer(connection, self._gate.request_digests(reader, receipt))
 
-    def keep(self, reader: Reader, once: Once) -> None:
-        """Remember a request that came to be answered without a write of its own."""
+    def write(self, reader: Reader, receipt: ReceiptRequest) -> None:
+        """Write the receipt of a request that was answered without a transaction of its own."""
         with self._gate.watched(reader, "request"):
             require_writer(reader)
-            self._gate.write(reader, "request", lambda connection: None, once=once)
+            self._gate.write(reader, "request", lambda connection: None, receipt=receipt)
 
     @contextmanager
-    def under_way(self, reader: Reader, once: Once) -> Iterator[None]:
-        """While this is made, nobody else in this process begins it. In another they may: one of the two is then told."""
-        name = self._gate.receipt_name(reader, once.key)
+    def in_progress(self, reader: Reader, receipt: ReceiptRequest) -> Iterator[None]:
+        """Let no second thread of this process begin the request. If another process does, its write raises `AlreadyDone`."""
+        name = self._gate.receipt_name(reader, receipt.key)
         with self._lock:
-            if name in self._begun:
-                raise Conflict("what this idempotency key stands for is under way.", way_out="Wait for it, then ask again.")
-            self._begun.add(name)
+            if name in self._in_progress:
+                raise Conflict(
+                    "the request of this idempotency key is in progress.", way_out="Wait for it to end, then try again."
+                )
+            self._in_progress.add(name)
         try:
             yield
         finally:
-            self._begun.discard(name)
+            self._in_progress.discard(name)

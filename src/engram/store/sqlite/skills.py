@@ -11,7 +11,7 @@ import apsw
 from engram.env import from_micros
 from engram.guard.visibility import Visibility, readable, require_writable, writable
 from engram.rules.edges import EdgeWeights
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, memory_rows, turns, vectors
 from engram.store.sqlite.rows import Value, micros, predicate
@@ -150,7 +150,7 @@ class Skills:
         *,
         sources: Sequence[str] = (),
         space: Space | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> Skill:
         """Keep a skill, new or as it is now; `sources` are the episodes it was learned from."""
         with self._gate.watched(reader, "skill", draft.memory.id):
@@ -165,7 +165,7 @@ class Skills:
                 edges.put(connection, writable(reader), taught, now, self._gate.live.tuned(EdgeWeights))
                 return of(connection, [memory])[0]
 
-            return self._gate.write(reader, "skill", work, subject=draft.memory.id, once=once)
+            return self._gate.write(reader, "skill", work, subject=draft.memory.id, receipt=receipt)
 
     def _put_memory(
         self, connection: apsw.Connection, reader: Reader, draft: Draft, space: Space | None, now: datetime

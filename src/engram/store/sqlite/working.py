@@ -21,7 +21,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge
 from engram.guard.visibility import require_writable, writable
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite.connection import PUT_AWAY
 from engram.store.sqlite.rows import intern, predicate
 from engram.store.validation import check_scope
@@ -112,7 +112,7 @@ class SavedWorking:
         tier: Sensitivity = Sensitivity.CONFIDENTIAL,
         sources: Sequence[str] = (),
         since: int | None = None,
-        once: Once | None = None,
+        receipt: ReceiptRequest | None = None,
     ) -> datetime | None:
         """Keep this in place of what was put away before; when it was kept.
 
@@ -139,7 +139,7 @@ class SavedWorking:
                 )
                 return now
 
-            return self._gate.write(reader, "suspend", work, once=once)
+            return self._gate.write(reader, "suspend", work, receipt=receipt)
 
     def load(self, reader: Reader, name: str) -> tuple[datetime, bytes] | None:
         """What was put away under this name by whoever stood exactly here, and when."""
@@ -148,7 +148,7 @@ class SavedWorking:
         self._gate.note(reader, "resume", count=int(found is not None))
         return found
 
-    def drop(self, reader: Reader, *, once: Once | None = None) -> int:
+    def drop(self, reader: Reader, *, receipt: ReceiptRequest | None = None) -> int:
         """Remove all that was put away here; how many there were."""
         with self._gate.watched(reader, "suspend"):
             require_writable(reader, reader.scope)
@@ -157,4 +157,4 @@ class SavedWorking:
                 connection.execute("DELETE FROM working_snapshots WHERE scope = ?", (intern(connection, reader.scope),))
                 return connection.changes()
 
-            return self._gate.write(reader, "suspend", work, once=once)
+            return self._gate.write(reader, "suspend", work, receipt=receipt)
