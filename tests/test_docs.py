@@ -51,6 +51,13 @@ def test_no_link_of_a_document_is_dead() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_every_module_that_a_page_names_exists() -> None:
+    places = [ROOT, ROOT / "src" / "engram", ROOT / "tests"]
+    for page in PAGES:
+        for name in set(re.findall(r"`((?:\w+/)+\w+\.py)\b", page.read_text("utf-8"))):
+            assert any((place / name).exists() for place in places), f"{page.name}: {name}"
+
+
 def test_the_page_on_architecture_names_every_room() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
