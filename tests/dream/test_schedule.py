@@ -76,12 +76,12 @@ def test_a_short_process_starts_no_pass(tmp_path: Path) -> None:
 def test_a_pass_stops_between_pages_when_the_vault_is_used(mem: Engram) -> None:
     held = rss_bytes()
     mem.list()
-    assert mem._vault._pauses(held)
+    assert mem._vault.upkeep.should_stop_pass(held)
     mem._vault.store.gate.used_at -= 60.0
-    assert not mem._vault._pauses(held)
+    assert not mem._vault.upkeep.should_stop_pass(held)
     mem.settings.set(ram_warning_mib=50, ram_critical_mib=100)
-    assert not mem._vault._pauses(held), "a program that is large anyway rests too"
-    assert mem._vault._pauses(held - 2**30), "but not if it grows by that"
+    assert not mem._vault.upkeep.should_stop_pass(held), "a program that is large anyway rests too"
+    assert mem._vault.upkeep.should_stop_pass(held - 2**30), "but not if it grows by that"
 
 
 def test_an_unfinished_dream_is_resumed_as_a_dream(mem: Engram) -> None:
@@ -95,7 +95,7 @@ def test_an_unfinished_dream_is_resumed_as_a_dream(mem: Engram) -> None:
     assert verb_due(context, LONG_AGO) == "", "it is switched off"
     mem.settings.set(dream=True, dream_idle_s=0.0)
     mem._vault.store.gate.used_at -= 60.0
-    mem._vault._dream()
+    mem._vault.upkeep.run_due_pass()
     assert (owner.dreams()[0].ending, owner.dreams()[0].verb) == (PassStatus.DONE, "dream")
     assert mem._vault.store.dreams.cursor(OWNER, "gaps").change >= 0, "with the jobs that only a dream has"
 
@@ -118,11 +118,11 @@ def test_reads_of_a_pass_are_neither_counted_nor_audited(filled: Engram, clock: 
 def test_closing_the_vault_stops_a_running_pass(tmp_path: Path) -> None:
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
     mem = engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given)
-    with mem._vault._called_off_by_closing():
+    with mem._vault.upkeep.cancelled_by_stop():
         assert not deadline_passed()
         closing = Thread(target=mem.close)
         closing.start()
         closing.join()
         assert deadline_passed()
-    with mem._vault._called_off_by_closing():
+    with mem._vault.upkeep.cancelled_by_stop():
         assert deadline_passed(), "nor is one begun then"

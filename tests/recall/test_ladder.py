@@ -95,7 +95,7 @@ def test_memory_pressure_drops_masks_and_pages_and_health_reports_it(
 def test_no_cache_is_dropped_without_memory_pressure(full: Engram) -> None:
     full.settings.set(ram_warning_mib=1_000_000, ram_critical_mib=1_000_000)
     full.recall("Carla", limit=1)
-    assert full._vault.relieve() == "normal"
+    assert full._vault.upkeep.relieve() == "normal"
     assert full.health().shed == ()
 
 

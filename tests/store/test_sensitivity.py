@@ -107,7 +107,7 @@ def everything(mem: Engram, said: str) -> None:
     mem.working.checkpoint(f"Settle {said}", decided=[f"use {said}"], open=[f"where is {said}?"])
     mem.working.suspend()
     mem.keyed("key").observe(user=f"My notes are about {said}, mind you.")
-    mem._vault.fill_boxes()
+    mem._vault.upkeep.fill_boxes()
     mem.backfill()
 
 
@@ -164,7 +164,7 @@ def test_raising_the_tier_of_a_memory_seals_all_that_belongs_to_it(mem: Engram) 
         Turn("The crane is painted green by now.", session="s"),
     )
     assert said.ids
-    mem._vault.fill_boxes()
+    mem._vault.upkeep.fill_boxes()
     [told] = [one for one in mem.list() if WORD in one.text.lower()]
     mem.feedback(told.id, False, query="who is the partner?")
     derived = mem.remember(f"Bought through {WORD} in spring")
@@ -178,7 +178,7 @@ def test_raising_the_tier_of_a_memory_seals_all_that_belongs_to_it(mem: Engram) 
     assert mem.get(derived.id).tier is Sensitivity.CONFIDENTIAL  # type: ignore[union-attr]
     assert [turn.text for turn in mem.words(told.id)] == [f"Our partner in the merger is {WORD.title()} Freight."]
     assert mem.resume().goal == f"Ask about {WORD}"
-    mem._vault.fill_boxes()
+    mem._vault.upkeep.fill_boxes()
     mem.update(told.id, text=f"Our partner in the merger was {WORD.title()} Freight.")
     assert mem.get(told.id).tier is Sensitivity.CONFIDENTIAL, "its words did not make it so"  # type: ignore[union-attr]
     assert not seen(mem, WORD)
@@ -276,7 +276,7 @@ def test_a_confidential_memory_without_a_vector_does_not_stop_background_work(tm
     with Engram.open(tmp_path / "bare", settings={"model": "none"}, tuning=[UNASKED]) as mem:
         for number in range(5):
             mem.remember(f"Pay invoice {number} with {CARD}")
-        assert mem._vault.fill_boxes() == 5
+        assert mem._vault.upkeep.fill_boxes() == 5
         assert not seen(mem, "4111")
 
 

@@ -35,7 +35,7 @@ _LOOKED_AT = 200
 _WARNING_WEIGHS = 0.75
 
 
-class Chronicle:
+class EpisodeRecorder:
     """What records. Made for one call or many; it holds nothing but its tools."""
 
     def __init__(self, tools: Tools, observer: Observer) -> None:

@@ -139,7 +139,7 @@ def episode(
     to this one. skill: the id of the skill that is followed, which learns from how it goes. resume: go on with this episode.
     """
     if resume is not None:
-        going = view.vault.chronicle.episode(view.reader, resume)
+        going = view.vault.episode_recorder.episode(view.reader, resume)
         if going.outcome is not EpisodeOutcome.ONGOING and view.key is None:  # its very end may be asked for again
             raise InvalidQuery("this episode is over.", way_out="Begin another one; `caused_by` links it to this one.")
         return Recording(view, going)
@@ -148,7 +148,7 @@ def episode(
     begun = view.write_once(
         ("episode", goal, people, sorted(said.items()), tuple(caused_by)),
         partial(
-            view.vault.chronicle.begin,
+            view.vault.episode_recorder.begin,
             view.reader,
             goal,
             view.vault.session,
@@ -157,18 +157,18 @@ def episode(
             caused_by=caused_by,
         ),
         lambda one: one.id,
-        partial(view.vault.chronicle.episode, view.reader),
+        partial(view.vault.episode_recorder.episode, view.reader),
     )
     return Recording(View(view.vault, view.reader), begun)  # a key was for the beginning
 
 
 def _record(view: View, episode_id: str, type_: str, text: str, actor: str, ok: bool | None) -> EpisodeEvent:
-    chronicle, told = view.vault.chronicle, EpisodeEvent(view.vault.env.now(), type_, text, actor, ok)
+    recorder, told = view.vault.episode_recorder, EpisodeEvent(view.vault.env.now(), type_, text, actor, ok)
     return view.write_once(
         ("event", episode_id, type_, text, actor, ok),
-        partial(chronicle.event, view.reader, episode_id, told),
+        partial(recorder.event, view.reader, episode_id, told),
         lambda _: str(to_micros(told.at)),
-        lambda at: chronicle.as_kept(replace(told, at=from_micros(int(at)))),
+        lambda at: recorder.as_kept(replace(told, at=from_micros(int(at)))),
     )
 
 
@@ -176,9 +176,9 @@ def _end(view: View, episode_id: str, outcome: EpisodeOutcome | str, result: str
     ending = _ending(outcome)
     return view.write_once(
         ("end", episode_id, ending, result, valence),
-        partial(view.vault.chronicle.end, view.reader, episode_id, ending, result, valence),
+        partial(view.vault.episode_recorder.end, view.reader, episode_id, ending, result, valence),
         lambda ended: ended.id,
-        partial(view.vault.chronicle.episode, view.reader),
+        partial(view.vault.episode_recorder.episode, view.reader),
     )
 
 
@@ -222,7 +222,7 @@ def episodes(
 
 
 def _chain(view: View, episode_id: str) -> list[str]:
-    view.vault.chronicle.episode(view.reader, episode_id)  # NotFound, if there is none
+    view.vault.episode_recorder.episode(view.reader, episode_id)  # NotFound, if there is none
     edges_of = partial(view.vault.store.edges.of, view.reader)
     now, weights = view.vault.env.now(), view.vault.live.tuned(EdgeWeights)
     return [episode_id, *traverse([episode_id], edges_of, now, weights, depth=20, kinds=(FOLLOWS, CAUSED_BY))]
@@ -253,7 +253,7 @@ def learn_skills(view: View) -> Sequence[Skill]:
     """Learn from the episodes recorded here what is not known yet. It also happens whenever an episode ends well."""
     return view.write_once(
         ("learn_skills",),
-        lambda receipt: tuple(view.vault.chronicle.learn(view.reader)),
+        lambda receipt: tuple(view.vault.episode_recorder.learn(view.reader)),
         lambda learned: " ".join(skill.id for skill in learned),
         lambda ids: tuple(view.vault.store.skills.select(view.reader, ids=ids.split())),
     )
@@ -268,7 +268,7 @@ def practise(
 
     def write(*, receipt: ReceiptRequest | None) -> Skill:
         skill = _skill(view, skill_id)
-        return view.vault.chronicle.practise(view.reader, skill, ending, result, seconds, receipt=receipt)
+        return view.vault.episode_recorder.practise(view.reader, skill, ending, result, seconds, receipt=receipt)
 
     return view.write_once(("practise", skill_id, ending, result, seconds), write, lambda skill: skill.id, partial(_skill, view))
 

@@ -207,7 +207,7 @@ def relate(view: View, source_id: str, target_id: str, kind: str = "related_to",
 
 def backfill(view: View, *, anew: bool = False) -> int:
     """Make the vectors that are missing, of what this reader may write; or, as its owner, all anew. How many were made."""
-    return view.vault.fill_anew(view.reader) if anew else view.vault.observer.backfill(view.reader)
+    return view.vault.remake_vectors(view.reader) if anew else view.vault.observer.backfill(view.reader)
 
 
 def get(view: View, memory_id: str) -> Memory | None:
@@ -298,7 +298,7 @@ def standing(view: View, memory_id: str) -> LifecycleState:
 
 def boxes(view: View, *, trace: int | None = None, limit: int = 50) -> Sequence[Box]:
     """Stretches of what was kept, each about one thing, the latest first; or those of one trace, which are about the same."""
-    view.vault.fill_boxes()
+    view.vault.upkeep.fill_boxes()
     return tuple(view.vault.store.boxes.select(view.reader, trace=trace, limit=limit))
 
 

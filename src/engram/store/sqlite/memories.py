@@ -259,7 +259,7 @@ class Memories:
         since: datetime | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Report:
-        """Archive memories; the report names those that were not archived before."""
+        """Archive memories, all or none; the report names them."""
         report = receipt and receipt.mapped(_archived)
         return _archived(self.set_statuses(reader, ids, Status.ARCHIVED, reason, since=since, receipt=report))
 
