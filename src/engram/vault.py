@@ -41,11 +41,11 @@ from engram.models.rerankers import OnnxReranker, Reranker
 from engram.models.spending import Ledger
 from engram.recall.searcher import Searcher
 from engram.rules.duplicates import DuplicateWeights
-from engram.rules.edges import EdgeWeights
 from engram.settings import LiveSettings
 from engram.store.credentials import Ask, Credentials
 from engram.store.open import open_store
 from engram.types import EncoderState, Health, LanguageModelState, Policy, Reader, Role, Turn
+from engram.values.edges import EdgeWeights
 from engram.values.frozen import replace
 from engram.working.memory import save_all
 from engram.working.prefetch import Prefetcher

@@ -14,9 +14,10 @@ from engram.dream.limits import DreamLimits
 from engram.dream.runner import run
 from engram.engine import Engram
 from engram.index.vectors.live import LiveIndex
-from engram.rules.edges import EdgeWeights, confidence_at
+from engram.rules.edges import confidence_at
 from engram.types import Edge, Memory, Scope
 from engram.values.dreams import PassReport
+from engram.values.edges import EdgeWeights
 
 DAY = 86_400
 PAIR = ("Grandmother grows lemon trees on her sunny balcony", "Grandmother waters lemon trees on her sunny balcony every evening")

@@ -17,8 +17,9 @@ from engram.recall.activation import spread
 from engram.recall.arms import GRAPH
 from engram.recall.plan import analyze, hops
 from engram.recall.weights import RecallWeights
-from engram.rules.edges import LASTING, EdgeWeights, confidence_at
+from engram.rules.edges import confidence_at
 from engram.types import Edge, Kind, Memory
+from engram.values.edges import LASTING, EdgeWeights
 from engram.values.query import Filter, Hop
 
 LABELLED = Path(__file__).parent.parent / "labelled"

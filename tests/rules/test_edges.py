@@ -14,8 +14,9 @@ from recall.vaults import KEY
 
 import engram
 from engram.errors import InvalidQuery
-from engram.rules.edges import ACYCLIC, EdgeWeights, confidence_at, reinforced, traverse
+from engram.rules.edges import confidence_at, reinforced, traverse
 from engram.types import Edge, Memory
+from engram.values.edges import ACYCLIC, EdgeWeights
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WEIGHTS = EdgeWeights()

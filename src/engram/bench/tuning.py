@@ -12,10 +12,10 @@ from engram.index.vectors.tiers import VectorLimits
 from engram.recall.weights import RecallWeights
 from engram.rules.boxes import BoxLimits
 from engram.rules.duplicates import DuplicateWeights
-from engram.rules.edges import EdgeWeights
 from engram.rules.knowledge import KnowledgeWeights
 from engram.rules.skills import SkillWeights
 from engram.store.limits import StoreLimits
+from engram.values.edges import EdgeWeights
 from engram.values.frozen import fields, replace
 
 TUNABLE = (

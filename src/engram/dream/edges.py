@@ -20,9 +20,10 @@ import numpy as np
 
 from engram.dream.job import Job, JobContext, JobPage, by_scope
 from engram.dream.limits import DreamLimits
-from engram.rules.edges import EdgeWeights, fades_at, is_faded
+from engram.rules.edges import fades_at, is_faded
 from engram.types import Edge, Memory
 from engram.values.dreams import AddLink, Cursor, Proposal, Recheck, RemoveLink, Reweigh
+from engram.values.edges import EdgeWeights
 from engram.values.frozen import frozen, replace
 
 NAME = "links"

@@ -24,11 +24,11 @@ from engram.dream.limits import DreamLimits
 from engram.index.vectors.live import LiveIndex
 from engram.models.embedders import Embedder
 from engram.rules.duplicates import DuplicateWeights
-from engram.rules.edges import EdgeWeights
 from engram.settings import Settings
 from engram.store.ports import Store
 from engram.types import Memory, Policy, Reader, Scope, Status
 from engram.values.dreams import Cursor, Proposal, Recheck
+from engram.values.edges import EdgeWeights
 from engram.values.frozen import frozen, replace
 
 PAGE = 64

@@ -232,3 +232,12 @@ class KnownSubject(NamedTuple):
     name: str
     kind: str
     tally: SubjectTally
+
+
+@frozen
+class Mention:
+    """One thing that is named: by which name, what it is, and the other names that the same words give it."""
+
+    name: str
+    kind: str
+    aliases: tuple[str, ...] = ()

@@ -9,13 +9,13 @@ from functools import partial
 
 from engram.errors import InvalidContent, InvalidQuery
 from engram.recall.selection import without_flagged
-from engram.rules.edges import OUTDATING, REVISIONS
 from engram.rules.inference import Relation, supports_inference
 from engram.rules.inference import infer as following
 from engram.rules.knowledge import buckets
 from engram.text.english.entities import KINDS, folded
 from engram.text.english.facts import Fact
 from engram.types import Kind, Memory
+from engram.values.edges import OUTDATING, REVISIONS
 from engram.values.entities import Belief, Entity, Profile, Revision, Timeline
 from engram.verbs import recall
 from engram.verbs.view import View, id_of, require_positive

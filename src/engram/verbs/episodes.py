@@ -14,11 +14,12 @@ from engram.errors import EngramError, InvalidQuery, NotFound
 from engram.log import Log
 from engram.recall.selection import without_flagged
 from engram.rules.duplicates import alike, stems
-from engram.rules.edges import EdgeWeights, traverse
+from engram.rules.edges import traverse
 from engram.rules.episodes import is_warning
 from engram.rules.skills import match, matched, ranked
 from engram.store.receipts import ReceiptRequest
 from engram.types import Hit, Kind, Memory
+from engram.values.edges import EdgeWeights
 from engram.values.episodes import (
     CAUSED_BY,
     EPISODE,

@@ -11,7 +11,7 @@ from engram.capture.reports import from_words, to_words
 from engram.errors import InvalidContent, InvalidQuery, NotFound
 from engram.log import Log
 from engram.recall.selection import without_flagged
-from engram.rules.edges import EdgeWeights, confidence_at
+from engram.rules.edges import confidence_at
 from engram.rules.edges import traverse as walk
 from engram.rules.inference import Relation, infer
 from engram.rules.lifecycle import LAYER, Layer, LifecycleState, above, below, layer_of, lifecycle_state
@@ -29,6 +29,7 @@ from engram.types import (
     Turn,
     Version,
 )
+from engram.values.edges import EdgeWeights
 from engram.values.episodes import (
     Box,
     ReachedMemory,

@@ -11,7 +11,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import Visibility, readable, writable
-from engram.rules.edges import ACYCLIC, DERIVED, LASTING, EdgeWeights, reinforced
+from engram.rules.edges import reinforced
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import memory_rows, rows, sensitivity
 from engram.store.sqlite.rows import micros, predicate
@@ -23,6 +23,7 @@ from engram.types import (
     Edge,
     Reader,
 )
+from engram.values.edges import ACYCLIC, DERIVED, LASTING, EdgeWeights
 from engram.values.query import Filter, Hop
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from engram.guard.visibility import Visibility, readable, require_owner
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import facts, memory_rows
 from engram.store.sqlite.rows import intern, predicate
-from engram.text.english.entities import PERSON, TITLES, UNSURE, Mention, folded, mentions, other_names
+from engram.text.english.entities import PERSON, TITLES, UNSURE, folded, mentions, other_names
 from engram.text.english.informativeness import told
 from engram.types import Memory, Reader, Sensitivity
-from engram.values.entities import Entity
+from engram.values.entities import Entity, Mention
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate

@@ -11,13 +11,13 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import Visibility, readable, require_writable, writable
-from engram.rules.edges import EdgeWeights
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, memory_rows, rows, turns, vectors
 from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded, check_event, check_memory, check_participants, check_period, dated
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space
+from engram.values.edges import EdgeWeights
 from engram.values.episodes import CAUSED_BY, FOLLOWS, Episode, EpisodeEvent, EpisodeOutcome, Participant
 from engram.values.frozen import replace
 

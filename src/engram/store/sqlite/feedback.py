@@ -14,7 +14,6 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidContent, InvalidQuery
 from engram.guard.visibility import Visibility, readable, writable
-from engram.rules.edges import EdgeWeights
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, facts, memory_rows, turns, vectors
@@ -23,6 +22,7 @@ from engram.store.validation import check_memory
 from engram.text.english.facts import Fact
 from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Edge, Memory, Policy, Reader, Scope, Space, Status
+from engram.values.edges import EdgeWeights
 from engram.values.frozen import replace
 from engram.values.query import JudgedQuestion, Judgement
 

@@ -12,12 +12,12 @@ import apsw
 from engram.errors import Conflict
 from engram.guard.visibility import readable, writable
 from engram.rules.contradiction import transferred_confidence
-from engram.rules.edges import EdgeWeights
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import entities, facts, memory_rows, sensitivity, turns, working
 from engram.store.sqlite.rows import intern
 from engram.text.english.facts import Fact
 from engram.types import Edge, Memory, Policy, Reader, Role, Sensitivity, Source, Status
+from engram.values.edges import EdgeWeights
 from engram.values.frozen import replace
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ import apsw
 
 from engram.env import to_micros
 from engram.guard.visibility import readable, writable
-from engram.rules.edges import DERIVED, LASTING, EdgeWeights
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import entities, facts, feedback, gaps, memory_rows, turns, undo
 from engram.store.sqlite.reconciliation import INFERRED_FROM
@@ -40,6 +39,7 @@ from engram.values.dreams import (
     SettleContradiction,
     proposal_ids,
 )
+from engram.values.edges import DERIVED, LASTING, EdgeWeights
 from engram.values.episodes import REHEARSED, rehearsal_attributes, rehearsals_of
 from engram.values.frozen import field, mutable, replace
 from engram.values.identity import strictest

@@ -14,12 +14,12 @@ import apsw
 from engram.env import from_micros
 from engram.guard import personal_data
 from engram.guard.visibility import readable, require_owner
-from engram.rules.edges import DERIVED
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import facts, gaps, memory_rows, turns
 from engram.store.sqlite.rows import predicate
 from engram.text.terms import identity_of
 from engram.types import Memory, Reader, Sensitivity, StatusChange
+from engram.values.edges import DERIVED
 from engram.values.frozen import replace
 from engram.values.identity import strictest
 

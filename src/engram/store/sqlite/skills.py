@@ -10,13 +10,13 @@ import apsw
 
 from engram.env import from_micros
 from engram.guard.visibility import Visibility, readable, require_writable, writable
-from engram.rules.edges import EdgeWeights
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, memory_rows, turns, vectors
 from engram.store.sqlite.rows import Value, micros, predicate
 from engram.store.validation import check_memory, dated
 from engram.types import Draft, Edge, Memory, Reader, Space
+from engram.values.edges import EdgeWeights
 from engram.values.episodes import (
     LEARNED_FROM,
     Cue,

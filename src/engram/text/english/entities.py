@@ -12,22 +12,14 @@ from collections.abc import Iterator
 
 from engram.text.english.gazetteer import GIVEN_NAMES, LONG_PLACES, PLACES, TECHNOLOGIES, is_technology
 from engram.text.terms import word_set
-from engram.values.frozen import frozen, replace
+from engram.values.entities import Mention
+from engram.values.frozen import replace
 
 PERSON, PLACE, ORGANISATION, PROJECT, TECHNOLOGY, FILE, THING = (
     "person", "place", "organisation", "project", "technology", "file", "thing",
 )  # fmt: skip
 UNSURE = ""  # the head of a sentence has a capital anyway: it is named only if it is known already
 KINDS = (PERSON, PLACE, ORGANISATION, PROJECT, TECHNOLOGY, FILE, THING)
-
-
-@frozen
-class Mention:
-    """One thing that is named: by which name, what it is, and the other names that the same words give it."""
-
-    name: str
-    kind: str
-    aliases: tuple[str, ...] = ()
 
 
 _CASELESS = "\u05d0-\u05ea\u0621-\u064a\u30a1-\u30fa\u3400-\u9fff\uac00-\ud7a3"
