@@ -30,8 +30,8 @@ from engram.env import Env
 from engram.errors import VaultTooNew
 from engram.settings import LiveSettings
 from engram.store.folder import FORMAT, Header, read_header, write_header
+from engram.store.open import open_store
 from engram.store.sqlite import migrations
-from engram.store.sqlite.glimpse import glimpse
 from engram.text.terms import terms
 from engram.types import Edge, Reader, Scope, Sensitivity, Status
 
@@ -146,13 +146,13 @@ def test_a_vault_of_the_first_format_is_whole_and_can_be_written(old: Path) -> N
 def test_a_hook_migrates_an_old_vault_and_leaves_neutral_dates(old: Path) -> None:
     """V6, S15: after an upgrade a hook is usually the first to open the vault."""
     env = Env()
-    store = glimpse(old, LiveSettings({}, monotonic=env.monotonic), env, credentials())
-    seen = [one.text for one in store.newest(OWNER, limit=99)]
+    store, _ = open_store(old, LiveSettings({}, monotonic=env.monotonic), env, credentials(), brief=True)
+    texts = [memory.text for memory in store.memories.page(OWNER, limit=99)]
     store.close()
     assert dated(old) == []
     assert len(list((old / "backups").glob("*.db"))) == 1
     with open_vault(old) as mem:
-        assert [one.text for one in store_of(mem).memories.page(OWNER, limit=99)] == seen != []
+        assert [memory.text for memory in store_of(mem).memories.page(OWNER, limit=99)] == texts != []
 
 
 def test_a_vault_with_a_newer_schema_is_refused_with_its_version_and_not_changed(path: Path) -> None:

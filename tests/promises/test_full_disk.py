@@ -15,7 +15,7 @@ from engram.env import Env
 from engram.serve.cli import main
 from engram.settings import LiveSettings
 from engram.store.limits import StoreLimits
-from engram.store.sqlite.glimpse import glimpse
+from engram.store.open import open_store
 
 
 def mount(where: Path, *options: str) -> None:
@@ -91,13 +91,13 @@ def test_a_hook_answers_on_a_full_disk_and_leaves_neutral_dates(small_disk: Path
         mem.remember("The harbour is closed on Sundays")
     eat_room(str(filler))
     for _ in range(2):
-        store = glimpse(path, live, env, credentials())
-        assert len(store.search(OWNER, ["harbour"], limit=9)) == 1
+        store, _ = open_store(path, live, env, credentials(), brief=True)
+        assert len(store.text.search(OWNER, ["harbour"], limit=9)) == 1
         store.close()
         assert dated(path) == []
     filler.unlink()
-    store = glimpse(path, live, env, credentials())
-    assert len(store.newest(OWNER, limit=9)) == 1
+    store, _ = open_store(path, live, env, credentials(), brief=True)
+    assert len(store.memories.page(OWNER, limit=9)) == 1
     store.close()
     with open_vault(path) as mem:
         assert [entry.operation for entry in mem.audit(limit=2)] == ["list", "add"]

@@ -13,20 +13,26 @@ from typing import TYPE_CHECKING
 from engram.env import Env
 from engram.settings import LiveSettings
 from engram.store.credentials import Credentials
-from engram.store.ports import Store
 
 if TYPE_CHECKING:
     import apsw
 
+    from engram.store.ports import Store
 
-def open_store(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[Store, str]:
+
+def open_store(
+    path: Path, live: LiveSettings, env: Env, credentials: Credentials = Credentials(), *, brief: bool = False
+) -> tuple[Store, str]:
     """Open the vault in this folder and create it if it is missing.
+
+    brief: for a process that asks a few questions and ends, such as a hook. The file is not checked as a whole, and the audit
+    trail is written at closing, without a writing thread.
 
     Returns the store and, for a new vault, the notice that says where its key is kept.
     """
     from engram.store.sqlite.vault import open_vault  # late: whoever only names a type opens nothing
 
-    return open_vault(path, live, env, credentials)
+    return open_vault(path, live, env, credentials, brief=brief)
 
 
 @contextmanager

@@ -1,10 +1,10 @@
 """Memories that an agent gets without asking: with a prompt those relevant to it, at a session's start the handoff and the most
 important ones.
 
-The search is by words alone, straight from the store: loading the engine takes three times as long as all of this, the encoder
-longer still. So it is strict. A memory is shown if it holds two informative words of the prompt, or a name, and at least
-`_MIN_SHARE` of the prompt's weight; never one of the same session, which the agent has in its context already. All output is
-fenced, so that the model takes it as data and capture does not store it again.
+The search is by words alone, and the store is opened briefly (`open_store`): loading the engine takes three times as long as all
+of this, the encoder longer still. So it is strict. A memory is shown if it holds two informative words of the prompt, or a name,
+and at least `_MIN_SHARE` of the prompt's weight; never one of the same session, which the agent has in its context already. All
+output is fenced, so that the model takes it as data and capture does not store it again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engram.guard.injection import VERSION
 from engram.serve.hook.events import HookEvent, without_surrogates
 from engram.settings import LiveSettings, Settings
 from engram.store.folder import VaultFolder
-from engram.store.sqlite.glimpse import Glimpse, Seen, glimpse
+from engram.store.open import open_store
 from engram.text.english.courtesy import STOP_WORDS, is_courtesy
 from engram.text.fence import fence
 from engram.text.terms import terms
@@ -31,6 +31,8 @@ from engram.values.identity import SCOPE_DIMENSIONS, Policy, Reader, Scope, Sour
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from engram.rules.checkpoints import Checkpoint
+    from engram.store.ports import Store
+    from engram.values.memories import Memory
 
 _PROMPT = 4000  # characters of a prompt that are searched: its end, where the request mostly stands
 _TERMS = 24  # words that are searched, the rarest first
@@ -57,7 +59,7 @@ def answer_event(event: HookEvent, vault: str | None, identity: Mapping[str, str
         return
     if live.now.harden_process:
         harden()
-    store = glimpse(path, live, env)
+    store, _ = open_store(path, live, env, brief=True)
     try:
         reader = _reader(live.now, event, identity)
         text_for = session_text if event.name == "session-start" else prompt_text
@@ -83,17 +85,18 @@ def project_scope(settings: Settings, event: HookEvent) -> dict[str, str]:
 # ── with a prompt ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def prompt_text(store: Glimpse, reader: Reader, event: HookEvent, settings: Settings, now: datetime) -> str:
+def prompt_text(store: Store, reader: Reader, event: HookEvent, settings: Settings, now: datetime) -> str:
     """Return the memories relevant to a prompt; "" if none clearly is."""
     prompt = _without_marked(event.prompt)[-_PROMPT:]
     words = terms(prompt)
     searched = [] if is_courtesy(prompt, words) else [term for term in words if term not in STOP_WORDS]
-    counts = dict(zip(searched, store.frequencies(reader, searched, most=_COMMON + 1), strict=True)) if searched else {}
+    counts = dict(zip(searched, store.text.frequencies(reader, searched, most=_COMMON + 1), strict=True)) if searched else {}
     informative = sorted((term for term in searched if 0 < counts[term] <= _COMMON), key=counts.__getitem__)[:_TERMS]
     if not informative:
         return ""
     weights = {term: 1 / (1 + math.log2(1 + counts[term])) for term in informative}
-    candidates = [memory for memory in store.search(reader, informative, limit=_CANDIDATES) if _is_fit(memory, event)]
+    keys = [hit.key for hit in store.text.search(reader, informative, limit=_CANDIDATES)]
+    candidates = [memory for memory in store.memories.fetch(reader, keys) if _is_fit(memory, event)]
     names = _names(prompt, informative)
     least = _MIN_SHARE * sum(weights.values())
     scored = [(score, memory) for memory in candidates if (score := _relevance(memory.text, weights, names)) >= least]
@@ -133,9 +136,9 @@ def _stem(term: str) -> str:
 # ── at a session's start ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def session_text(store: Glimpse, reader: Reader, event: HookEvent, settings: Settings, now: datetime) -> str:
+def session_text(store: Store, reader: Reader, event: HookEvent, settings: Settings, now: datetime) -> str:
     """Return the checkpoint and handoff of this scope, and the most important of the recent memories; "" if there are none."""
-    recent = [memory for memory in store.newest(reader, limit=_RECENT) if _is_fit(memory, event)]
+    recent = [memory for memory in store.memories.page(reader, limit=_RECENT) if _is_fit(memory, event)]
     best = sorted(recent, key=lambda memory: -_weight(memory, now))
     room = settings.hook_tokens
     handoff = _within(list(_handoff_lines(store, reader, settings)), room)
@@ -147,12 +150,12 @@ def session_text(store: Glimpse, reader: Reader, event: HookEvent, settings: Set
     return fence("\n".join([*head, *(["Kept so far:", *lines] if lines else [])]))
 
 
-def _handoff_lines(store: Glimpse, reader: Reader, settings: Settings) -> Iterator[str]:
+def _handoff_lines(store: Store, reader: Reader, settings: Settings) -> Iterator[str]:
     from engram.rules import checkpoints  # late: a prompt needs none of it
     from engram.values.working import CHECKPOINT, HANDOFF
 
     for name, label in ((CHECKPOINT, "Was being done"), (HANDOFF, "Asked last")):
-        saved = store.put_away_last(reader, name)
+        saved = store.working.load(reader, name)
         checkpoint = None if saved is None else checkpoints.checkpoint_from_bytes(saved[1], saved[0])
         if saved is None or checkpoint is None:
             continue
@@ -167,7 +170,7 @@ def _checkpoint_lines(checkpoint: Checkpoint, goal_label: str) -> Iterator[str]:
         yield from (f"{label}: {_one_line(text)}" for text in texts if text.strip())
 
 
-def _weight(memory: Seen, now: datetime) -> float:
+def _weight(memory: Memory, now: datetime) -> float:
     """Return how much a memory matters at a session's start: importance, the user's own words, kind, pin and recency."""
     age_days = max((now - memory.learned_at).total_seconds(), 0.0) / 86400 if memory.learned_at else 0.0
     own = 0.0 if memory.source == Source.ASSISTANT else 0.3
@@ -178,7 +181,7 @@ def _weight(memory: Seen, now: datetime) -> float:
 # ── lines ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _line(memory: Seen) -> str:
+def _line(memory: Memory) -> str:
     moment = memory.happened_at or memory.learned_at
     return f"- {_one_line(memory.text)}" + (f" ({moment:%Y-%m-%d})" if moment else "")
 
@@ -187,14 +190,14 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _is_fit(memory: Seen, event: HookEvent) -> bool:
+def _is_fit(memory: Memory, event: HookEvent) -> bool:
     """Return whether a memory may be shown: it is not of this session, except after a compaction, and was not found unhelpful
     more often than helpful."""
     in_context = event.source != "compact" and event.session and memory.session == event.session
     return not in_context and memory.unhelpful <= memory.helpful
 
 
-def _is_safe(memory: Seen, settings: Settings) -> bool:
+def _is_safe(memory: Memory, settings: Settings) -> bool:
     """Return whether a memory is free of prompt injection, as found when it was stored, or now if the screening has changed
     since."""
     if not settings.guard_injection:

@@ -7,7 +7,6 @@ In write-ahead mode a reader never waits for a writer, and each new statement se
 
 from __future__ import annotations
 
-import hmac
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,8 @@ from typing import TypeVar
 
 import apsw
 
-from engram.deadline import acquire_in_time, current_deadline, deadline_error, deadline_passed
+from engram.crypto.digests import hmac_sha256
+from engram.deadline import acquire_in_time, current_deadline, deadline_error, deadline_passed, without_deadline
 from engram.env import Env, to_micros
 from engram.errors import DiskFull, EngramError, InvalidQuery, SearchTimeout, StorageError
 from engram.log import Log
@@ -169,9 +169,11 @@ _BACKGROUND: ContextVar[bool] = ContextVar("engram-for-nobody", default=False)
 class Gate:
     """What the verbs are made of. A verb that wrote or read by another way could forget one of these."""
 
-    def __init__(self, opened: Opened, live: LiveSettings, env: Env) -> None:
+    def __init__(self, opened: Opened, live: LiveSettings, env: Env, *, brief: bool = False) -> None:
+        """brief: as for `open_vault`."""
         limits = live.tuned(StoreLimits)
         self.opened = opened
+        self._brief = brief
         self._pid = os.getpid()
         self.closed = False
         self.checking: apsw.Connection | None = None
@@ -237,7 +239,7 @@ class Gate:
         return self.keyed_digest("\0".join((*who, key)))
 
     def keyed_digest(self, text: str) -> bytes:
-        return hmac.digest(self.opened.token_key, b"receipt\0" + text.encode("utf-8", "surrogatepass"), "sha256")
+        return hmac_sha256(self.opened.token_key, b"receipt\0" + text.encode("utf-8", "surrogatepass"))
 
     @contextmanager
     def read(self, reader: Reader, operation: str) -> Iterator[apsw.Connection]:
@@ -282,16 +284,9 @@ class Gate:
 
     def flush_audit(self, *, wait: bool) -> None:
         """Write the entries and counts that wait. Entries that cannot be written now wait on, within the ring's length."""
-        entries, asked = self.audit.take_waiting(), self.questions.take_waiting()
-        if not entries and not asked:
+        entries, work = self._take_waiting()
+        if work is None:
             return
-        settings, now, counts = self.live.now, to_micros(self.env.now()), self.accesses.take_waiting()
-
-        def work(connection: apsw.Connection) -> None:
-            write_audit(connection, entries, settings.audit_rows)
-            write_accesses(connection, counts, now)
-            write_questions(connection, asked, now, self.limits.gap_rows)
-
         try:
             if wait:
                 self.writer.run(work, "writing the audit trail")
@@ -299,6 +294,32 @@ class Gate:
                 self.audit.put_back(entries)
         except EngramError:
             self.audit.put_back(entries)
+
+    def _take_waiting(self) -> tuple[list[AuditEntry], Work[None] | None]:
+        """Return the audit entries that wait, and the write of them and of the counts; None if there is nothing to write."""
+        entries, asked = self.audit.take_waiting(), self.questions.take_waiting()
+        if not entries and not asked:
+            return [], None
+        settings, now, counts = self.live.now, to_micros(self.env.now()), self.accesses.take_waiting()
+
+        def work(connection: apsw.Connection) -> None:
+            write_audit(connection, entries, settings.audit_rows)
+            write_accesses(connection, counts, now)
+            write_questions(connection, asked, now, self.limits.gap_rows)
+
+        return entries, work
+
+    def _write_audit_once(self) -> None:
+        """Write what waits on the reading connection: a brief store that has read only starts no writing thread."""
+        _, work = self._take_waiting()
+        if work is None or self.opened.read_only:
+            return
+        try:
+            with without_deadline(), self.readers.use("writing the audit trail") as connection:
+                connection.execute("ROLLBACK")  # of the transaction for reading
+                self.file_growth.write_once(connection, work)
+        except OSError as error:
+            raise DiskFull(f"the vault's log cannot be written ({error.strerror}).") from error
 
     def _connect_to_write(self) -> apsw.Connection:
         settings = self.live.now
@@ -336,18 +357,26 @@ class Gate:
         return dated(memory, id=self.env.new_id(), scope=scope, learned_at=memory.learned_at or now, updated_at=now)
 
     def close(self) -> None:
-        """Stop intake, drain, tidy, let go. Closing twice is closing once."""
+        """Accept no more work, finish what is queued, write the audit entries and close every connection. Closing twice is
+        closing once.
+
+        A brief store raises if its audit entries cannot be written, and is closed then too."""
         if self.closed or os.getpid() != self._pid:
             return
         self.closed = True
-        self.flush_audit(wait=False)
-        # Before the writer, whose connection is the last one out and takes the log with it.
-        self.readers.close(self.limits.drain_s)
-        self.writer.close(self.limits.drain_s)
-        self.opened.lock.release()
-        if self.live.now.neutral_times:  # read-only too: on a full disk reading leaves a log, and its date
-            hide_times(self.opened.folder)
-        self.opened.wipe()
+        try:
+            if self._brief and not self.writer.started:
+                self._write_audit_once()
+            else:
+                self.flush_audit(wait=False)
+        finally:
+            # Before the writer, whose connection is the last one out and takes the log with it.
+            self.readers.close(self.limits.drain_s)
+            self.writer.close(self.limits.drain_s)
+            self.opened.lock.release()
+            if self.live.now.neutral_times:  # read-only too: on a full disk reading leaves a log, and its date
+                hide_times(self.opened.folder)
+            self.opened.wipe()
 
     def write_state(self) -> str:
         if self.writer.damage is not None:

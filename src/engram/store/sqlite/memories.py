@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,8 @@ from engram.crypto import ciphers
 from engram.env import to_micros
 from engram.errors import InvalidQuery
 from engram.guard.visibility import readable, require_writable, writable
-from engram.store.ports import Changes
 from engram.store.receipts import ReceiptRequest
-from engram.store.sqlite import edges as links
-from engram.store.sqlite import facts as claims
-from engram.store.sqlite import turns, working
+from engram.store.sqlite import working
 from engram.store.sqlite.memory_rows import (
     as_then,
     by_digest,
@@ -60,6 +57,7 @@ from engram.values.frozen import fields, replace
 from engram.values.query import CandidateTraits, Filter
 
 if TYPE_CHECKING:
+    from engram.store.ports import Changes
     from engram.store.sqlite.gate import Gate
     from engram.store.sqlite.reconciliation import Reconciliation
 
@@ -87,9 +85,14 @@ def _listing(operation: str, reader: Reader, where: Filter) -> bytes:
 class Memories:
     """Memories: read, list, add, change; their versions and statuses."""
 
-    def __init__(self, gate: Gate, reconciliation: Reconciliation) -> None:
+    def __init__(self, gate: Gate, reconciliation: Callable[[], Reconciliation]) -> None:
+        """reconciliation: called with the first write; its rules take longer to load than a hook has."""
         self._gate = gate
-        self._reconciliation = reconciliation
+        self._make_reconciliation = reconciliation
+
+    @property
+    def _reconciliation(self) -> Reconciliation:
+        return self._make_reconciliation()
 
     def fetch(self, reader: Reader, keys: Sequence[int], *, as_of: datetime | None = None) -> list[Memory]:
         """The visible ones among `keys`, in that order; with `as_of` as they stood at that moment."""
@@ -167,10 +170,12 @@ class Memories:
         """All that is known above a key, in the order it came: memories, (memory, number, turn) they came from, links."""
         bounded(limit, self._gate.limits.page_limit, "a page")
         with self._gate.read(reader, "export") as connection:
+            from engram.store.sqlite import edges, turns  # late: a hook reads memories too, and waits for every module
+
             seen = readable(reader)
             found = export_rows(connection, seen, after=after, limit=limit)
             said = turns.of_memories(connection, seen, [memory.key for memory in found]) if found else []
-            linked = links.at(connection, seen, [memory.id for memory in found]) if found else []
+            linked = edges.at(connection, seen, [memory.id for memory in found]) if found else []
         self._gate.note(reader, "export", count=len(found))
         return found, said, linked
 
@@ -217,6 +222,8 @@ class Memories:
         with self._gate.watched(reader, "update", memory_id):
 
             def work(connection: apsw.Connection) -> Memory:
+                from engram.store.sqlite import facts  # late, as in `export`
+
                 old = unchanged(required(connection, writable(reader), memory_id), since)
                 wanted = _changeable(changes(old) if callable(changes) else changes)
                 version = old.version + ("text" in wanted and wanted["text"] != old.text)
@@ -225,7 +232,7 @@ class Memories:
                 new = dated(new)
                 rewrite(connection, old, new)
                 if new.text != old.text:
-                    claims.forget(connection, new.key)
+                    facts.forget(connection, new.key)
                 if new.tier is not old.tier:
                     self._reconciliation.retiered(connection, new)
                 if new.text != old.text or new.flagged > old.flagged:

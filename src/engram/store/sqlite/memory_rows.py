@@ -162,7 +162,7 @@ def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
     connection.execute("UPDATE feedback SET vector = zeroblob(length(vector)), digest = '' WHERE memory = ?", (key,))
     for statement in _WIPES:
         connection.execute(statement, (key,))
-    from engram.store.sqlite import facts  # what reads facts out of words takes longer to load than all that reads rows
+    from engram.store.sqlite import facts  # late: its rules take longer to load than reading rows
 
     facts.forget(connection, key)
     connection.execute("DELETE FROM memories WHERE key = ?", (key,))  # side tables follow by their references

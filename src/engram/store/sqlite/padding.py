@@ -106,9 +106,10 @@ class Silence:
         fold_in_if_free(connection)
 
     def lengthen(self, log: Path, pages: int) -> None:
-        """The same for one who comes for a moment and commits once, inside that transaction, when nobody else touches the log.
+        """Bring the log to a length of its own before the only commit of a brief store, inside that transaction, when nobody else
+        touches the log.
 
-        Bytes of chance, none of which SQLite takes for a page: 0.1 ms instead of the 3 ms that priming takes."""
+        The bytes are random, and SQLite takes none of them for a page: 0.1 ms instead of the 3 ms that priming takes."""
         short = pages * PAGE_BYTES - log.stat().st_size
         if self.bucket and short > 0:
             with log.open("ab") as file:
@@ -125,15 +126,11 @@ def fold_in_if_free(connection: apsw.Connection) -> None:
 
 
 def hide_times(folder: VaultFolder) -> None:
+    """Give every file and folder of the vault the neutral date."""
     for path in (folder.header, folder.turn, folder.fill, *folder.index.glob("*.snap"), folder.index, folder.backups):
         neutralise(path)
-    hide_reading(folder)
-
-
-def hide_reading(folder: VaultFolder) -> None:
-    """The dates of what everybody touches who has the vault open."""
     for path in (folder.database, folder.wal, folder.path / "vault.db-shm", folder.lock, folder.path):
-        neutralise(path)  # the folder too: it shows when something in it was made or removed
+        neutralise(path)  # the folder last: its date shows when a file in it was made or removed
 
 
 def _pages(connection: apsw.Connection) -> tuple[int, int]:

@@ -6,7 +6,6 @@ memory; receipts of older releases may (`plain` is 0), and are emptied by erasin
 
 from __future__ import annotations
 
-import hmac
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,6 +37,8 @@ class RequestDigests:
 
 def previous_answer(connection: apsw.Connection, request: RequestDigests) -> str | None:
     """Return the text of the receipt of this request; None if there is none. Raise E1010 if the key was used otherwise."""
+    import hmac  # late: it loads OpenSSL (3 ms), and a hook has no receipt
+
     sql = "SELECT request, body FROM receipts WHERE name = ? AND at >= ?"
     rows: list[Any] = connection.execute(sql, (request.name, request.since)).fetchall()
     if not rows:

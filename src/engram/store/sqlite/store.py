@@ -66,7 +66,7 @@ class SqliteStore:
     def memories(self) -> Memories:
         from engram.store.sqlite.memories import Memories
 
-        return Memories(self.gate, self._reconciliation)
+        return Memories(self.gate, lambda: self._reconciliation)
 
     @cached_property
     def capture(self) -> Capture:

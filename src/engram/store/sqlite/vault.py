@@ -75,21 +75,24 @@ class Opened:
             wipe(key)
 
 
-def open_vault(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[SqliteStore, str]:
-    """The store of the vault at `path`, made if missing; and, if it was made, the sentence about its key."""
-    from engram.store.sqlite.gate import Gate
-    from engram.store.sqlite.store import SqliteStore  # all verbs: `glimpse` has fewer, and no time for the others
+def open_vault(
+    path: Path, live: LiveSettings, env: Env, credentials: Credentials = Credentials(), *, brief: bool = False
+) -> tuple[SqliteStore, str]:
+    """Return the store of the vault at `path`, made if missing; and, if it was made, the sentence about its key.
 
-    opened, notice = enter(path, live, env, credentials)
-    return SqliteStore(Gate(opened, live, env)), notice
+    brief: for a process that asks a few questions and ends, such as a hook. The file is not checked as a whole (25 ms; a page is
+    still verified whenever it is read), and the audit trail is written at closing, without a writing thread of its own.
+    """
+    from engram.store.sqlite.gate import Gate  # late: both import this module
+    from engram.store.sqlite.store import SqliteStore
+
+    opened, notice = enter(path, live, env, credentials, brief=brief)
+    return SqliteStore(Gate(opened, live, env, brief=brief)), notice
 
 
 def enter(path: Path, live: LiveSettings, env: Env, credentials: Credentials, *, brief: bool = False) -> tuple[Opened, str]:
-    """The same before any verb of it.
-
-    `brief`: for a moment, which has no time to check the whole file (a page is still verified whenever it is read), nor to clean
-    up after a crash that left no log.
-    """
+    """Unlock the vault, join those who have it open, migrate and check it. `brief`: as for `open_vault`; nor does it clean up
+    after a crash that left no log."""
     folder = VaultFolder(path)
     notice, fresh = ("", None) if folder.exists() else _made(folder, live, env, credentials)
     header = read_header(folder.header)
@@ -161,15 +164,16 @@ def alone(
 
 
 def _take_part(opened: Opened, live: LiveSettings, *, in_order: bool) -> None:
-    """Join those who have the vault open. Whoever comes to an empty house and finds a log knows of a crash; where there is none,
-    who comes for a moment need not ask whether the house is empty."""
+    """Join the processes that have the vault open. A log that is there although nobody has it open was left by a crash.
+
+    in_order: there is no log, so nobody crashed; a brief store does not ask whether others have the vault open."""
     folder, lock = opened.folder, opened.lock
     if not in_order and lock.try_alone():
         name_newborn(folder)
         sweep_snapshots(folder)
         opened.crashed_before = folder.has_log
         if live.now.neutral_times:
-            hide_times(folder)  # of all that whoever was cut short had touched: a hook hides no more than it reads
+            hide_times(folder)  # of every file that the crashed process touched
     lock.share(live.now.write_patience_s)
     if opened.crashed_before:
         log.warning("the vault was not closed in order last time; everything acknowledged is kept")
@@ -213,7 +217,7 @@ def _bring_up_to_date(opened: Opened, live: LiveSettings, env: Env) -> None:
                 connection.close()
                 _migrate(opened, live, env)
                 if live.now.neutral_times:
-                    hide_times(opened.folder)  # as above
+                    hide_times(opened.folder)
                 connection = look(opened, live)
             if opened.crashed_before:
                 opening.fold_the_log_in(connection)
@@ -238,7 +242,7 @@ def _check_first(opened: Opened, live: LiveSettings) -> None:
     if opened.folder.database.stat().st_size > live.tuned(StoreLimits).check_inline_mib * 2**20:
         opened.unchecked = True
         return
-    from engram.store.sqlite import backups  # late: who comes for a moment does without
+    from engram.store.sqlite import backups  # late: a brief store does without
 
     try:
         connection = opened.looked or look(opened, live)

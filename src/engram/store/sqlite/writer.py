@@ -24,6 +24,7 @@ from engram.errors import DiskFull, EngramError, InvalidContent, VaultDamaged, W
 from engram.log import Log
 from engram.settings import LiveSettings, Settings
 from engram.store.limits import StoreLimits
+from engram.store.sqlite import connection as opening
 from engram.store.sqlite.connection import explain
 from engram.store.sqlite.locks import take_turn
 from engram.store.sqlite.padding import Silence, fold_in_if_free, hide_times
@@ -129,6 +130,11 @@ class Writer:
     @property
     def depth(self) -> int:
         return self._queue.qsize()
+
+    @property
+    def started(self) -> bool:
+        """True once a write was accepted: the thread runs."""
+        return self._thread is not None
 
     @property
     def full(self) -> bool:
@@ -372,6 +378,9 @@ _PAGES_LEFT = "the pages could not be rewritten, so traces may be left in them (
 _LOG_STILL_READ = "a reader was still using the log, so it keeps the erased pages (encrypted) until that reader is done."
 
 
+_BRIEF_LOG_PAGES = 16  # room for one transaction with a few audit entries, whichever pages they fall on
+
+
 class Tides:
     def __init__(self, opened: Opened, live: LiveSettings, env: Env) -> None:
         self._opened = opened
@@ -424,6 +433,20 @@ class Tides:
             fold_in_if_free(connection)
         if self._live.now.neutral_times:
             hide_times(self._opened.folder)
+
+    def write_once(self, connection: apsw.Connection, work: Work[None]) -> None:
+        """Commit `work` on a reading connection that is closed next, for a brief store: opening a second connection and writing
+        the log to its full length would take longer than all that it reads.
+
+        The commit is synced when the log is folded in: by closing, or by another process that has the vault open."""
+        opening.allow_changes(connection)
+        opening.sync_commits(connection, "normal")
+        connection.wal_autocheckpoint(self._limits.wal_pages)
+        take_turn(connection, "BEGIN IMMEDIATE", self._live.now.write_patience_s, self._env)
+        self._silence.lengthen(self._opened.folder.wal, _BRIEF_LOG_PAGES)
+        work(connection)
+        self.before_commit(connection)
+        connection.execute("COMMIT")
 
     def closing(self, connection: apsw.Connection) -> None:
         take_turn(connection, "BEGIN IMMEDIATE", self._limits.drain_s, self._env)
