@@ -188,7 +188,7 @@ def die_in_snapshot(path: str, step: int = 0) -> None:
     index = mem._vault.index
     assert index is not None
     mem.settings.tune(VectorLimits(snapshot_from=1))
-    counted = signal_at_step(step, signal.SIGKILL, "/crypto/ciphers", "/vectors/snapshot", "/sqlite/vectors", only_main=True)
+    counted = signal_at_step(step, signal.SIGKILL, "/engram/", only_main=True)
     index._write_snapshot()
     sys.settrace(None)
     say(steps=counted())
