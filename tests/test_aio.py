@@ -19,13 +19,13 @@ from recall.vaults import KEY
 import engram
 from engram import aio
 from engram.aio import AsyncEngram, AsyncRecording, AsyncRun, AsyncWorking
+from engram.context.run import Run
 from engram.engine import Engram, open_engram
 from engram.errors import EngramError, SearchTimeout
 from engram.models.embedders import Vectors, hashing_embedder
 from engram.types import Policy, Reader, Role, Scope, Turn
 from engram.values.episodes import EpisodeOutcome
 from engram.verbs.episodes import Recording
-from engram.verbs.turns import Run
 from engram.working.memory import Working
 
 GIVEN: dict[str, object] = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}

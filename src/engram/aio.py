@@ -20,6 +20,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast
 
+from engram.context.run import Run
 from engram.context.window import ContextWindow
 from engram.deadline import Deadline, cancellable, current_deadline, deadline_error, without_deadline
 from engram.engine import Engram, open_engram
@@ -30,7 +31,6 @@ from engram.settings import LiveSettings
 from engram.types import Memory, Reader, Turn
 from engram.values.episodes import SkillMatch
 from engram.verbs.episodes import Recording
-from engram.verbs.turns import Run
 from engram.working.memory import Working
 
 P = ParamSpec("P")

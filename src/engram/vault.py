@@ -20,6 +20,7 @@ from engram.capture.episodes import EpisodeRecorder
 from engram.capture.extraction import extractor_by
 from engram.capture.observer import Observer
 from engram.capture.redaction import sendable
+from engram.context.builder import ContextBuilder
 from engram.crypto import keychain
 from engram.crypto.keys import MasterKey
 from engram.crypto.process import harden
@@ -181,6 +182,11 @@ class OpenVault:
                 self._searcher = Searcher(self.store, *tools, self.live, self.env, self._reranker)
             self._searcher.equip(*tools)
             return self._searcher
+
+    @property
+    def context_builder(self) -> ContextBuilder:
+        """The builder of context windows, with the present searcher."""
+        return ContextBuilder(self.working_sets, self.searcher, self.prefetcher)
 
     @property
     def tuning_warnings(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ Durable when it returns. Without an embedder statements are kept all the same; t
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from datetime import datetime
@@ -15,6 +15,7 @@ from typing import Any
 
 from engram.capture import imports as admitting
 from engram.capture import redaction
+from engram.capture.chunks import in_parts
 from engram.capture.corrections import Said, heirs_of
 from engram.capture.drafts import drafts, weighed
 from engram.capture.duplicates import MOST_SURPRISING, known_as, sift, twin_of
@@ -99,6 +100,21 @@ class Observer:
                 raise
             raise _cut_short(error, sum_) from None
         return self._read_now(sum_, reader, all_of_it=True)
+
+    def ingest_all(
+        self,
+        reader: Reader,
+        turns: Iterable[Turn] | str,
+        session: str,
+        progress: Progress | None = None,
+        *,
+        receipt: ReceiptRequest | None = None,
+    ) -> Report:
+        """Ingest turns or a long text. With a request for a receipt each turn gets a ref, so that a repeated call continues."""
+        digest = self._store.turns.digest
+        said = in_parts(turns, self._live.now.turn_bytes, digest) if isinstance(turns, str) else turns
+        said = said if receipt is None else _with_refs(said, f"once:{digest(receipt.key)}")
+        return self.ingest(reader, iter(said), session, progress)
 
     def _take_all(
         self,
@@ -404,6 +420,13 @@ def _cut_short(error: EngramError, sum_: Sum) -> EngramError:
     done = sum_.counts["turns"] + sum_.counts["known"]
     way_out = "What was stored stays. Run it again: turns whose ref is known are passed over."
     return type(error)(f"time ran out after {done} of these turns were stored.", way_out=way_out)
+
+
+def _with_refs(turns: Iterable[Turn], prefix: str) -> Iterator[Turn]:
+    """Yield the turns, with a ref for those that have none. Values that are no turns are refused later, by name."""
+    for number, turn in enumerate(turns):
+        bare = isinstance(turn, Turn) and not turn.ref  # type: ignore[redundant-expr]
+        yield replace(turn, ref=f"{prefix}:{number}") if bare else turn
 
 
 def _batches(turns: Iterator[Turn], size: int, characters: int) -> Iterator[list[Turn]]:

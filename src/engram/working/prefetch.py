@@ -12,7 +12,7 @@ One thread per vault, started when first needed; one result per reader.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
@@ -26,7 +26,7 @@ from engram.rules import topics
 from engram.rules.topics import Vector, similarity
 from engram.rules.working import WorkingLimits
 from engram.settings import LiveSettings, Settings
-from engram.types import Reader, Recall
+from engram.types import Reader, Recall, Turn
 from engram.values.frozen import frozen, mutable, replace
 from engram.working.memory import Working
 from engram.working.sets import WorkingSets
@@ -108,6 +108,11 @@ class Prefetcher:
                 return
             self._executor = self._executor or ThreadPoolExecutor(1, "engram-prefetch")
             self._running = self._executor.submit(self._prefetch, reader)
+
+    def follow(self, reader: Reader, turns: Sequence[Turn]) -> None:
+        """Queue turns for working memory and start to prefetch for the message after them."""
+        self._sets.queue_turns(reader, turns)
+        self.start(reader)
 
     def settle(self) -> None:
         """Wait until a running prefetch is done."""
