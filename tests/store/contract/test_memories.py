@@ -1,7 +1,4 @@
-"""What every store must do, whichever database stands behind it. Another store joins by a line in FACTORIES.
-
-Everything goes through the verbs of `contract.Store`, each with a reader.
-"""
+"""Memories, edges, vectors, text search, erasure, change log and audit: what every engine must do, each call with a reader."""
 
 from __future__ import annotations
 
@@ -19,7 +16,8 @@ from guard.test_visibility import may_change, refused, sees
 from hand_clock import HandClock
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from store.vaults import OWNER, quick_folder, sqlite_store, state
+from store.contract.engines import ENGINES
+from store.vaults import OWNER, quick_folder, state
 
 from engram.env import Env
 from engram.errors import AccessDenied, ContentTooLarge, DimensionMismatch, EngramError, InvalidContent, InvalidQuery, NotFound
@@ -32,12 +30,7 @@ from engram.values.query import Filter
 ME = Reader(Scope(agent="rex"))
 EVERY = Filter(statuses=())
 
-MakeStore = Callable[..., Store]
-FACTORIES: dict[str, MakeStore] = {
-    "sqlite-aegis": lambda path, env, **wanted: sqlite_store(path, env, cipher="aegis", **wanted),
-    "sqlite-sqlcipher": lambda path, env, **wanted: sqlite_store(path, env, cipher="sqlcipher", **wanted),
-}
-each_store = pytest.mark.parametrize("kind", FACTORIES)
+each_store = pytest.mark.parametrize("kind", ENGINES)
 
 
 def examples(number: int) -> settings:
@@ -51,19 +44,11 @@ def fresh(kind: str) -> Iterator[Store]:
     clock = HandClock()
     env = Env(now=clock.now, monotonic=clock.monotonic, sleep=clock.sleep)
     with quick_folder() as place:
-        store = FACTORIES[kind](place / "vault", env, size_bucket_kib=0, tuning=[StoreLimits(check_inline_mib=0)])
+        store = ENGINES[kind](place / "vault", env, size_bucket_kib=0, tuning=[StoreLimits(check_inline_mib=0)])
         try:
             yield store
         finally:
             store.close()
-
-
-@pytest.fixture(params=FACTORIES)
-def store(request: pytest.FixtureRequest, env: Env) -> Iterator[Store]:
-    with quick_folder() as place:
-        store = FACTORIES[request.param](place / "vault", env, size_bucket_kib=0)
-        yield store
-        store.close()
 
 
 def draft(text: str, **fields: Any) -> Memory:

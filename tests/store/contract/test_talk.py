@@ -1,0 +1,218 @@
+"""Turns, capture, entities, facts, feedback, boxes, gaps and knowledge: what every engine must do."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hand_clock import HandClock
+from store.contract.engines import ME, OTHER, OWNER, SPACE, draft, remember, say, vector
+
+from engram.env import Env
+from engram.errors import AccessDenied
+from engram.store.ports import DuplicateTurns, Store
+from engram.text.terms import identity_of
+from engram.types import Status, Turn
+from engram.values.episodes import FilledBox, SealReason
+from engram.values.query import Filter, JudgedQuestion
+
+
+def test_turns_are_stored_with_their_memories_or_not_at_all(store: Store, env: Env) -> None:
+    stored = say(store, env, "We moved the API to Fly.io", "The platform team owns it")
+    assert [turn.text for turn in store.turns.of(ME, stored[0].id)] == ["We moved the API to Fly.io"]
+    last = store.turns.last(ME, "s")
+    assert last is not None
+    assert last.text == "The platform team owns it"
+    assert store.turns.last(OTHER, "s") is None
+    assert store.turns.known_refs(ME, ["s:We moved the API to Fly.io", "unknown"]) == {"s:We moved the API to Fly.io"}
+    with pytest.raises(DuplicateTurns):
+        say(store, env, "The platform team owns it", "A third thing")
+    assert store.memories.counts(ME).memories == 2
+
+
+def test_turns_that_wait_for_a_model_are_listed_until_it_has_read_them(store: Store, env: Env) -> None:
+    stored = say(store, env, "Ada leads the team", wait=True)
+    waiting = store.turns.waiting(ME, "s", limit=9)
+    assert [pending.turn.text for pending in waiting] == ["Ada leads the team"]
+    assert store.turns.waiting_sessions(OWNER) == [(ME.scope, "s")]
+    with pytest.raises(AccessDenied):
+        store.turns.waiting_sessions(ME)
+    keys = [pending.key for pending in waiting]
+    assert [memory.id for memory in store.turns.derived(ME, keys)] == [stored[0].id]
+    assert store.turns.before(ME, "s", keys[0] + 1, limit=9)[0].text == "Ada leads the team"
+    made = store.capture.write_extracted(ME, keys, [draft("Ada is the team's lead", 0)], space=SPACE, outworn=[stored[0].id])
+    assert [memory.text for memory in made] == ["Ada is the team's lead"]
+    assert store.memories.get(ME, [stored[0].id])[0].status is Status.SUPERSEDED
+    assert store.turns.waiting(ME, "s", limit=9) == []
+
+
+def test_a_repeated_statement_is_counted_and_trusted_more(store: Store, env: Env) -> None:
+    first = say(store, env, "The office is in Bergen")[0]
+    turn = Turn("As I said, the office is in Bergen", "user", at=env.now(), session="s", ref="again")
+    store.capture.write(ME, ME.scope, [turn], [], again={first.id: [0]})
+    again = store.memories.get(ME, [first.id])[0]
+    assert again.confidence > first.confidence
+    assert again.corroborations == first.corroborations + 1
+
+
+def test_words_have_the_same_digest_in_one_vault_only_for_the_same_words(store: Store) -> None:
+    assert store.turns.digest("a") == store.turns.digest("a") != store.turns.digest("b")
+
+
+def test_old_turns_expire_and_their_memories_stay(store: Store, env: Env, clock: HandClock) -> None:
+    stored = say(store, env, "Ada plays chess")
+    clock.advance(timedelta(days=4000).total_seconds())
+    store.turns.expire(OWNER)
+    assert [memory.text for memory in store.memories.get(ME, [stored[0].id])] == ["Ada plays chess"]
+
+
+def test_entities_are_found_by_name_with_the_memories_that_name_them(store: Store) -> None:
+    ada, both = remember(store, "Ada Lovelace wrote the first program", "Ada Lovelace met Charles Babbage in London")
+    names = {entity.name for entity in store.entities.select(ME)}
+    assert "Ada Lovelace" in names
+    found = store.entities.get(ME, "ada lovelace")
+    assert found is not None
+    entity, keys = found
+    assert (entity.name, set(keys)) == ("Ada Lovelace", {ada.key, both.key})
+    assert "Charles Babbage" in store.entities.mentions(ME, both.id)
+    assert "Charles Babbage" in {name for name, _ in store.entities.cooccurring(ME, "ada lovelace")}
+    assert store.entities.get(OTHER, "ada lovelace") is None
+    assert store.entities.reindex(OWNER, limit=9) == 0  # nothing is left of an earlier release
+
+
+def test_a_newer_fact_supersedes_the_older_one_and_the_history_stays(store: Store, clock: HandClock) -> None:
+    old = remember(store, "Ada lives in Oslo", happened_at=clock.now())[0]
+    clock.advance(timedelta(days=30).total_seconds())
+    new = remember(store, "Ada lives in Bergen", happened_at=clock.now())[0]
+    assert store.memories.get(ME, [old.id])[0].status is Status.SUPERSEDED
+    current = store.facts.beliefs(ME, "ada")
+    assert [belief.object for belief in current] == ["bergen"]
+    assert {belief.object for belief in store.facts.beliefs(ME, "ada", past=True)} == {"oslo", "bergen"}
+    predicate = current[0].predicate
+    assert [fact.object for fact in store.facts.by(ME, [new.key])] == ["bergen"]
+    assert [fact.object for fact in store.facts.of(ME, ["ada"], most=9)] == ["bergen"]
+    assert store.facts.exists(ME, "ada", predicate)
+    assert not store.facts.exists(OTHER, "ada", predicate)
+    assert [fact.object for fact in store.facts.matching(ME, predicate, most=9)] == ["bergen"]
+
+
+def test_a_judgement_is_stored_with_its_question_and_moves_the_memory(store: Store) -> None:
+    memory = remember(store, "Ada lives in Oslo")[0]
+    question = JudgedQuestion(words="ada live")
+    judged = store.feedback.judge(ME, memory.id, helpful=False, question=question)
+    assert judged.id == memory.id
+    judgements = store.feedback.judgements(ME, [memory.key], question)
+    assert [(judgement.key, judgement.helpful, judgement.same_words) for judgement in judgements] == [(memory.key, False, True)]
+    assert store.feedback.judgements(OTHER, [memory.key], question) == []
+
+
+def test_a_corrected_wording_is_known_and_leads_to_its_replacement(store: Store) -> None:
+    wrong = remember(store, "The API runs on Heroku")[0]
+    right = store.feedback.correct(ME, wrong.id, draft("The API runs on Fly.io"))
+    digest = identity_of(wrong)
+    assert store.feedback.corrected(ME, [digest]) == {digest: right}
+    assert store.feedback.corrections(ME) == [wrong.key]
+    assert store.feedback.replacement(ME, wrong.key) == right
+    assert store.feedback.corrected_facts(ME, []) == []
+    assert store.feedback.corrected(OTHER, [digest]) == {}
+
+
+def test_memories_of_a_session_are_boxed_once(store: Store, env: Env) -> None:
+    first, second = say(store, env, "We plan the trip to Oslo", "The trip takes a week")
+    start, rows = store.boxes.pending(OWNER, SPACE.name, 9)
+    assert [row.key for row in rows] == [first.key, second.key]
+    assert len(store.boxes.latest_vectors(OWNER, SPACE.name, upto=second.key, limit=9)) == 2
+    box = FilledBox(0, rows[0].scope, "s", rows[0].at, rows[1].at, SealReason.GAP, ("trip",), (first.key, second.key))
+    since = store.changes.latest(OWNER)
+    assert store.boxes.put(OWNER, [box], start=start, upto=second.key, since=since)
+    assert not store.boxes.put(OWNER, [box], start=start, upto=second.key, since=since), "another process was there first"
+    boxes = store.boxes.select(ME)
+    assert [kept.topic for kept in boxes] == [("trip",)]
+    assert [memory.id for memory in store.boxes.get(ME, boxes[0].key)] == [first.id, second.id]
+    assert store.boxes.select(OTHER) == []
+    assert store.boxes.pending(OWNER, SPACE.name, 9)[1] == []
+    assert boxes[0].key in store.boxes.topics(OWNER, [rows[0].scope])[rows[0].scope]
+    assert store.boxes.growing(OWNER, [(rows[0].scope, "s")], SPACE.name) == []  # it is sealed
+    assert store.boxes.unlabelled(OWNER, 9) == []
+    store.boxes.relabel(OWNER, {}, since=since)
+
+
+def test_unanswered_questions_are_kept_until_they_are_answered(store: Store) -> None:
+    store.gaps.put(ME, "Who owns the API?")
+    store.gaps.put(ME, "Who owns the API?")
+    gaps = store.gaps.select(ME, limit=9)
+    assert [gap.text for gap in gaps] == ["Who owns the API?"]
+    assert store.gaps.select(OTHER, limit=9) == []
+    assert store.gaps.recently_offered(ME, ["Who owns the API?"]) == set()
+    store.gaps.put(ME, "Who owns the API?", answered=True)
+    assert store.gaps.select(ME, limit=9) == []
+
+
+def test_the_survey_counts_memories_of_a_subject_and_names_doubts(store: Store) -> None:
+    memories = remember(store, "Ada Lovelace likes tea", "Ada Lovelace likes trains")
+    tally = store.knowledge.tally(ME, [memory.key for memory in memories])
+    assert tally.memories == 2
+    assert any(subject.name == "Ada Lovelace" for subject in store.knowledge.subjects(ME, limit=9))
+    assert store.knowledge.subjects(OTHER, limit=9) == []
+    assert store.knowledge.doubts(ME, limit=9) == []
+
+
+def test_recall_reads_traits_frequencies_and_counts_its_use(store: Store, env: Env) -> None:
+    memory = say(store, env, "The ferry leaves at noon")[0]
+    assert set(store.memories.traits(ME, [memory.key])) == {memory.key}
+    assert store.memories.traits(OTHER, [memory.key]) == {}
+    assert store.memories.lasting(ME, [memory.key]) == set()
+    store.memories.record_access(ME, [memory.key])
+    assert store.memories.keys_having(ME, Filter(since=env.now() - timedelta(days=1))) == [memory.key]
+    assert store.memories.by_digest(ME, [identity_of(memory)]) == {identity_of(memory): memory.id}
+    assert store.text.frequencies(ME, ["ferri", "heron"], most=9)[1] == 0
+    memories, turns, edges = store.memories.export(ME, after=0, limit=9)
+    assert ([one.id for one in memories], [turn.text for _, _, turn in turns]) == ([memory.id], ["The ferry leaves at noon"])
+    assert edges == []
+
+
+def test_earlier_wordings_are_found_as_of_their_time(store: Store, clock: HandClock) -> None:
+    memory = remember(store, "The API runs on Heroku")[0]
+    then = clock.now()
+    clock.advance(timedelta(days=1).total_seconds())
+    store.memories.update(ME, memory.id, {"text": "The API runs on Fly.io"})
+    hits = store.text.search_versions(ME, ["heroku"], limit=9, where=Filter(as_of=then))
+    assert [hit.key for hit in hits] == [memory.key]
+    assert store.memories.fetch(ME, [memory.key], as_of=then)[0].text == "The API runs on Heroku"
+
+
+def test_several_memories_change_status_together_or_not_at_all(store: Store) -> None:
+    a, b = remember(store, "a", "b")
+    moved = store.memories.set_statuses(ME, [a.id, b.id], Status.ARCHIVED, "old")
+    assert {memory.status for memory in moved} == {Status.ARCHIVED}
+
+
+def test_a_vector_index_reads_rows_and_knows_which_memories_lack_vectors(store: Store) -> None:
+    a, b = remember(store, "a", "b")
+    assert store.vectors.space("words") is None
+    assert store.vectors.put(ME, "words", {a.key: vector(1, 2)}, model="model", dimensions=2, said={a.key: "a"}) == 1
+    space = store.vectors.space("words")
+    assert space is not None
+    assert (space.model, space.dimensions) == ("model", 2)
+    assert [row[0] for row in store.vectors.missing(ME, "words", after=0, limit=9)] == [b.key]
+    assert store.vectors.lacks(ME, "words")
+    assert [row[0] for row in store.vectors.rows(OWNER, "words", after=0, limit=9)] == [a.key]
+    assert [row[0] for row in store.vectors.rows_of(OWNER, "words", [a.key, b.key])] == [a.key]
+    assert store.vectors.size(OWNER, "words") >= 1
+    with pytest.raises(AccessDenied):
+        store.vectors.rows(ME, "words", after=0, limit=9)
+    assert store.vectors.clear(OWNER, "words") == 1
+    assert list(store.vectors.visible(ME, "words")) == []
+
+
+def test_neighbours_are_reached_by_edges_and_by_shared_entities(store: Store, env: Env) -> None:
+    from engram.types import Edge
+
+    a, b = remember(store, "Ada Lovelace wrote the notes", "Ada Lovelace read the notes")
+    store.edges.put(ME, [Edge(a.id, b.id, "supports")])
+    assert store.edges.among(ME, [a.key], ["supports"]) == [(a.key, b.key, "supports")]
+    assert b.key in {hop.there for hop in store.edges.linked(ME, [a.key], env.now(), most=9)}
+    assert b.key in {hop.there for hop in store.edges.sharing_entities(ME, [a.key], fan=9, most=9)}
+    assert {hop.there for hop in store.edges.naming(ME, ["ada lovelace"], most=9)} == {a.key, b.key}
+    assert store.edges.naming(OTHER, ["ada lovelace"], most=9) == []
+    assert store.edges.passing(ME, [a.key, b.key], Filter(categories=("no such category",))) == set()
