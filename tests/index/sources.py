@@ -29,7 +29,7 @@ def clustered(count: int, seed: int, *, dimensions: int = DIMENSIONS, clusters: 
 
 
 class VaultSource:
-    """A `VectorSource` over a vault of the real store, with methods to write to it."""
+    """A vault of the real store, with methods to write memories and vectors to it."""
 
     def __init__(self, path: Path, env: Env | None = None, **settings: object) -> None:
         self.path = path

@@ -56,7 +56,7 @@ def open_index(source: VaultSource) -> Iterator[MakeIndex]:
     opened: list[LiveIndex] = []
 
     def do(live: LiveSettings | None = None, *, started: bool = True) -> LiveIndex:
-        index = LiveIndex(source, OWNER, SPACE, DIMENSIONS, live or tuned())
+        index = LiveIndex(source.store, OWNER, SPACE, DIMENSIONS, live or tuned())
         opened.append(index)
         if started:
             index.start()

@@ -39,7 +39,7 @@ def source(tmp_path: Path) -> Iterator[VaultSource]:
 
 @contextmanager
 def opened(source: VaultSource, **values: Any) -> Iterator[LiveIndex]:
-    index = LiveIndex(source, OWNER, SPACE, DIMENSIONS, tuned(**{"snapshot_from": 1, **values}))
+    index = LiveIndex(source.store, OWNER, SPACE, DIMENSIONS, tuned(**{"snapshot_from": 1, **values}))
     index.start()
     try:
         assert index.settle(120)
@@ -180,7 +180,7 @@ def test_a_snapshot_older_than_the_change_log_is_not_used(source: VaultSource) -
 def test_a_snapshot_of_another_model_is_not_used(source: VaultSource) -> None:
     source.add(clustered(20, 1))
     write_snapshot(source)
-    index = LiveIndex(source, OWNER, SPACE, DIMENSIONS + 1, tuned(snapshot_from=1))
+    index = LiveIndex(source.store, OWNER, SPACE, DIMENSIONS + 1, tuned(snapshot_from=1))
     index.start()
     assert index.settle(120)
     assert not index.ready
@@ -210,7 +210,7 @@ def test_an_erasure_during_writing_leaves_no_snapshot(source: VaultSource) -> No
     vectors = clustered(40, 1)
     kept = source.add(vectors)
     stored = dict(source.store.vectors.visible(OWNER, SPACE))
-    index = LiveIndex(source, OWNER, SPACE, DIMENSIONS, tuned())
+    index = LiveIndex(source.store, OWNER, SPACE, DIMENSIONS, tuned())
     index.start()
     assert index.settle(120)
 
@@ -224,9 +224,9 @@ def test_an_erasure_during_writing_leaves_no_snapshot(source: VaultSource) -> No
         return count
 
     for fill in (erase_then_fill, fill_then_erase):
-        assert source.vectors.put_snapshot(OWNER, SPACE, fill) is False
+        assert source.store.vectors.put_snapshot(OWNER, SPACE, fill) is False
         assert list(file_of(source).parent.iterdir()) == []
-    assert source.vectors.put_snapshot(OWNER, SPACE, index._fill) is True
+    assert source.store.vectors.put_snapshot(OWNER, SPACE, index._fill) is True
     held = decrypted(source)
     assert [key for key in (kept[0].key, kept[1].key) if stored[key][4:] in held] == []
     index.close()
@@ -316,7 +316,7 @@ def test_text_hits_are_scored_by_vector_while_the_index_loads(source: VaultSourc
     vectors = clustered(6, 1)
     mine = source.add(vectors[:3], REX)
     theirs = source.add(vectors[3:], Scope(agent="ada"))
-    index = LiveIndex(source, OWNER, SPACE, DIMENSIONS, tuned())
+    index = LiveIndex(source.store, OWNER, SPACE, DIMENSIONS, tuned())
     asked = [mine[2].key, theirs[0].key, 10**9, mine[0].key]
     early, made = index.score(Reader(REX), vectors[0], asked), index.vectors(Reader(REX), asked)
     assert index.search(OWNER, vectors[0], 3) is None
@@ -331,7 +331,7 @@ def test_text_hits_are_scored_by_vector_while_the_index_loads(source: VaultSourc
 def test_a_search_just_after_start_waits_briefly_for_vectors(source: VaultSource) -> None:
     vectors = clustered(50, 1)
     source.add(vectors)
-    index = LiveIndex(source, OWNER, SPACE, DIMENSIONS, tuned(warm_patience_s=60.0))
+    index = LiveIndex(source.store, OWNER, SPACE, DIMENSIONS, tuned(warm_patience_s=60.0))
     index.start()
     assert len(nearest(index, vectors[0], 99).keys) == 50
     index.close()
@@ -339,12 +339,12 @@ def test_a_search_just_after_start_waits_briefly_for_vectors(source: VaultSource
 
 def test_warm_reports_loading_progress(source: VaultSource) -> None:
     source.add(clustered(50, 1))
-    index = LiveIndex(source, OWNER, SPACE, DIMENSIONS, tuned())
+    index = LiveIndex(source.store, OWNER, SPACE, DIMENSIONS, tuned())
     told: list[Any] = []
     assert index.warm(120, told.append)
     assert told[-1].ready
     assert (told[-1].loaded, told[-1].total) == (50, 50)
     index.close()
-    broken = LiveIndex(source, OWNER, SPACE, DIMENSIONS + 1, tuned())
+    broken = LiveIndex(source.store, OWNER, SPACE, DIMENSIONS + 1, tuned())
     assert not broken.warm(120)
     broken.close()
