@@ -106,7 +106,7 @@ def test_a_question_waits_only_briefly_for_a_writer(tmp_path: Path) -> None:
     with open_engram(tmp_path / "vault", words_only=True, ask_per_minute=1) as mem:
         entered, leave = threading.Event(), threading.Event()
         writer = mem._vault.store.gate.writer
-        writer.later(lambda _: (entered.set(), leave.wait(120)), "something long")
+        writer.run_later(lambda _: (entered.set(), leave.wait(120)), "something long")
         assert entered.wait(120)
         try:
             mem.ration()

@@ -30,7 +30,7 @@ from engram.store.limits import StoreLimits
 from engram.store.sqlite import migrations
 from engram.store.sqlite import migrations as schema
 from engram.store.sqlite.maintenance import rotate_key
-from engram.store.sqlite.vault import alone
+from engram.store.sqlite.vault import open_exclusively
 from engram.types import Memory, Scope, Source, Status, Turn
 
 
@@ -294,7 +294,7 @@ def migrate_at_once(path: str, seconds: float) -> None:
 def have_it_alone(path: str, patience_s: float = 0.2) -> None:
     live = LiveSettings({"write_patience_s": patience_s}, monotonic=time.monotonic)
     try:
-        with alone(Path(path), live, Env(), credentials()):
+        with open_exclusively(Path(path), live, Env(), credentials()):
             say(alone=True)
             heed()
     except EngramError as error:
@@ -357,7 +357,9 @@ def erase_under_limit(path: str, limit: int) -> None:
     code = code_of(lambda: mem.forget(doomed.id, erase=True))
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     mem.remember("there is room again")
-    synchronous = store_of(mem).gate.writer.aside(lambda connection: connection.execute("PRAGMA synchronous").get, "asking", None)
+    synchronous = store_of(mem).gate.writer.run_outside_transaction(
+        lambda connection: connection.execute("PRAGMA synchronous").get, "asking", None
+    )
     say(code=code, gone=mem.get(doomed.id) is None, synchronous=synchronous)
     mem.close()
 

@@ -19,7 +19,7 @@ from engram.errors import VaultBusy
 from engram.settings import LiveSettings
 from engram.store.sqlite import migrations
 from engram.store.sqlite.maintenance import restore_backup
-from engram.store.sqlite.vault import alone
+from engram.store.sqlite.vault import open_exclusively
 from engram.types import Scope
 
 NAMES = ["ann", "bob", "cyd", "dee"]
@@ -300,7 +300,7 @@ def test_closing_one_of_two_open_vaults_of_a_process_keeps_the_lock_of_the_other
 def test_maintenance_in_the_process_that_has_the_vault_open_is_refused_too(path: Path) -> None:
     """V8: the process's own lock does not let it in."""
     live = LiveSettings({"write_patience_s": 0.1}, monotonic=time.monotonic)
-    with open_vault(path), pytest.raises(VaultBusy), alone(path, live, Env(), credentials()):
+    with open_vault(path), pytest.raises(VaultBusy), open_exclusively(path, live, Env(), credentials()):
         pass
 
 

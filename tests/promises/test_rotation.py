@@ -68,7 +68,7 @@ def test_a_vault_holds_the_same_after_its_key_is_rotated(path: Path, settings: S
         assert [candidate.stage.value for candidate in left_out] == ["suppressed"]  # the feedback still holds
     stale = MasterKey.from_recovery_text(old.splitlines()[1])
     with pytest.raises(apsw.Error):
-        opening.reading(path / "vault.db", opening.key_for(stale, "aegis"), cache_kib=64)
+        opening.connect_to_read(path / "vault.db", opening.key_for(stale, "aegis"), cache_kib=64)
     assert list(path.glob("**/*.rekey*")) == []
 
 

@@ -106,8 +106,8 @@ def inside(path: Path, key: bytes = KEY, database: Path | None = None, *, write:
     with MasterKey(bytearray(key)) as master:
         secret = opening.key_for(master, read_header(folder.header).cipher)
     file = database or folder.database
-    make = opening.writing(file, secret, synchronous="full", cache_kib=1024) if write else None
-    connection = make or opening.reading(file, secret, cache_kib=1024)
+    make = opening.connect_to_write(file, secret, synchronous="full", cache_kib=1024) if write else None
+    connection = make or opening.connect_to_read(file, secret, cache_kib=1024)
     secret.wipe()
     try:
         yield connection

@@ -20,7 +20,7 @@ from engram.errors import AccessDenied, InvalidContent, InvalidQuery, NotFound
 from engram.rules.episodes import failure_reason, narrative, novelty_of, significance_of, steps, surprise_of
 from engram.settings import LiveSettings
 from engram.store.sqlite import backups
-from engram.store.sqlite.vault import alone
+from engram.store.sqlite.vault import open_exclusively
 from engram.types import Kind, Reader, Role, Scope
 from engram.values.episodes import EpisodeOutcome, Participant
 from engram.vault import credentials_from
@@ -246,7 +246,7 @@ def test_salvaging_a_vault_keeps_episodes_skills_and_boxes(tmp_path: Path, clock
                 ep.event("did", "walk along the beds")
         before = mem.episodes(), mem.skills(), mem.boxes()
     live = LiveSettings({}, monotonic=env.monotonic)
-    with alone(tmp_path / "vault", live, env, credentials_from(KEY, None)) as (folder, key):
+    with open_exclusively(tmp_path / "vault", live, env, credentials_from(KEY, None)) as (folder, key):
         backups.salvage(folder, key, live.now, env)
     with open_story(tmp_path, clock) as mem:
         assert (mem.episodes(), mem.skills(), mem.boxes()) == before

@@ -16,7 +16,7 @@ from engram.settings import LiveSettings, Settings
 from engram.store.folder import VaultFolder
 from engram.store.sqlite import backups, migrations
 from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.vault import alone
+from engram.store.sqlite.vault import open_exclusively
 from engram.types import Backup, Memory, Reader, Scope
 
 ME = Reader(Scope(agent="rex"))
@@ -30,7 +30,7 @@ def keep(store: SqliteStore, *texts: str) -> list[Memory]:
 
 def restore(folder: VaultFolder, env: Env, number: int | None = None) -> Backup:
     live = LiveSettings({}, monotonic=env.monotonic)
-    with alone(folder.path, live, env, CREDENTIALS) as (place, key):
+    with open_exclusively(folder.path, live, env, CREDENTIALS) as (place, key):
         return backups.restore(place, key, number, live.now)
 
 

@@ -19,7 +19,7 @@ from engram.settings import LiveSettings
 from engram.store.credentials import Credentials
 from engram.store.folder import VaultFolder
 from engram.store.sqlite import connection as opening
-from engram.store.sqlite.connection import explain, require_encryption
+from engram.store.sqlite.connection import engram_error, require_encryption
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import open_vault
 from engram.types import Memory, Reader
@@ -96,7 +96,7 @@ def test_a_wrong_key_is_e1001_and_never_gives_an_empty_vault(open_store: Callabl
 @pytest.mark.parametrize("cipher", opening.CIPHERS)
 def test_the_first_page_of_the_database_is_not_plaintext(tmp_path: Path, cipher: str) -> None:
     path = tmp_path / "a.db"
-    connection = opening.writing(path, database_key(cipher), synchronous="full", cache_kib=1024)
+    connection = opening.connect_to_write(path, database_key(cipher), synchronous="full", cache_kib=1024)
     connection.execute("CREATE TABLE t (words); INSERT INTO t VALUES ('canary canary canary')")
     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     connection.close()
@@ -105,15 +105,15 @@ def test_the_first_page_of_the_database_is_not_plaintext(tmp_path: Path, cipher:
 
 
 def test_the_pragmas_that_the_store_relies_on_are_in_force(tmp_path: Path) -> None:
-    connection = opening.writing(tmp_path / "a.db", database_key(), synchronous="full", cache_kib=1024)
+    connection = opening.connect_to_write(tmp_path / "a.db", database_key(), synchronous="full", cache_kib=1024)
     wanted = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1, "temp_store": 2, "auto_vacuum": 2}
     assert {name: connection.execute(f"PRAGMA {name}").get for name in wanted} == wanted
     assert connection.execute("PRAGMA cache_size").get == -1024
-    reader = opening.reading(tmp_path / "a.db", database_key(), cache_kib=512)
+    reader = opening.connect_to_read(tmp_path / "a.db", database_key(), cache_kib=512)
     assert reader.execute("PRAGMA query_only").get == 1
     with pytest.raises(apsw.ReadOnlyError):
         reader.execute("CREATE TABLE t (n)")
-    normal = opening.writing(tmp_path / "a.db", database_key(), synchronous="normal", cache_kib=1024)
+    normal = opening.connect_to_write(tmp_path / "a.db", database_key(), synchronous="normal", cache_kib=1024)
     assert normal.execute("PRAGMA synchronous").get == 1
 
 
@@ -151,7 +151,7 @@ def _error(kind: type[apsw.Error], extended: int = 0) -> apsw.Error:
     ],
 )
 def test_every_sqlite_error_becomes_an_engram_error_without_sqlites_text(error: apsw.Error, code: str) -> None:
-    told = explain(error, "adding")
+    told = engram_error(error, "adding")
     assert told.code == code
     assert "canary" not in str(told)
     assert "adding" in str(told)

@@ -32,7 +32,7 @@ from engram.store.sqlite.vault import Credentials, open_vault
 from engram.types import Memory, Reader
 what, path, key = sys.argv[1:]
 env = Env()
-if what in ("alone", "share"):
+if what in ("acquire_exclusive", "acquire_shared"):
     try:
         getattr(VaultLock(Path(path), env), what)(0.0)
         print("got it")
@@ -57,52 +57,52 @@ def elsewhere(what: str, path: Path) -> str:
 def test_a_shared_lock_keeps_out_an_exclusive_one(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     lock = VaultLock(path, Env())
-    lock.share(0.0)
-    assert elsewhere("alone", path) == "E1006"
-    assert elsewhere("share", path) == "got it"
+    lock.acquire_shared(0.0)
+    assert elsewhere("acquire_exclusive", path) == "E1006"
+    assert elsewhere("acquire_shared", path) == "got it"
     lock.release()
     lock.release()
-    assert elsewhere("alone", path) == "got it"
+    assert elsewhere("acquire_exclusive", path) == "got it"
 
 
 def test_an_exclusive_lock_keeps_out_all_others(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     lock = VaultLock(path, Env())
-    lock.alone(0.0)
-    assert elsewhere("alone", path) == elsewhere("share", path) == "E1006"
-    lock.share(0.0)  # from alone to shared
-    assert elsewhere("share", path) == "got it"
-    assert elsewhere("alone", path) == "E1006"
+    lock.acquire_exclusive(0.0)
+    assert elsewhere("acquire_exclusive", path) == elsewhere("acquire_shared", path) == "E1006"
+    lock.acquire_shared(0.0)  # from exclusive to shared
+    assert elsewhere("acquire_shared", path) == "got it"
+    assert elsewhere("acquire_exclusive", path) == "E1006"
 
 
 def test_two_locks_of_one_process_exclude_each_other_too(tmp_path: Path) -> None:
     first, second = VaultLock(tmp_path / "lock", Env()), VaultLock(tmp_path / "lock", Env())
-    first.alone(0.0)
+    first.acquire_exclusive(0.0)
     with pytest.raises(VaultBusy):
-        second.share(0.0)
-    assert not second.try_alone()
+        second.acquire_shared(0.0)
+    assert not second.try_exclusive()
     first.release()
-    assert second.try_alone()
+    assert second.try_exclusive()
 
 
 def test_closing_a_second_descriptor_of_the_lock_file_does_not_release_the_first(tmp_path: Path) -> None:
     """POSIX drops all locks of a process on a file when *any* descriptor of it is closed."""
     path = tmp_path / "lock"
     first, second = VaultLock(path, Env()), VaultLock(path, Env())
-    first.share(0.0)
-    second.share(0.0)
+    first.acquire_shared(0.0)
+    second.acquire_shared(0.0)
     second.release()
-    assert elsewhere("alone", path) == "E1006"
-    assert not second.try_alone()
-    assert elsewhere("alone", path) == "E1006"
+    assert elsewhere("acquire_exclusive", path) == "E1006"
+    assert not second.try_exclusive()
+    assert elsewhere("acquire_exclusive", path) == "E1006"
 
 
 def test_a_lock_is_waited_for_as_long_as_the_patience_says(tmp_path: Path, env: Env) -> None:
     first, second = VaultLock(tmp_path / "lock", env), VaultLock(tmp_path / "lock", env)
-    first.alone(0.0)
+    first.acquire_exclusive(0.0)
     before = env.monotonic()
     with pytest.raises(VaultBusy):
-        second.share(3.0)
+        second.acquire_shared(3.0)
     assert 3.0 <= env.monotonic() - before < 4.0, "on the clock that the test drives"
 
 
@@ -110,16 +110,16 @@ def test_a_lock_file_that_cannot_be_made_raises_an_engram_error(tmp_path: Path) 
     (tmp_path / "lock").mkdir()
     for path in (tmp_path / "lock", tmp_path / "no such folder" / "lock"):
         with pytest.raises(EngramError):
-            VaultLock(path, Env()).share(0.0)
+            VaultLock(path, Env()).acquire_shared(0.0)
 
 
 def test_a_vault_opened_twice_stays_locked_when_one_of_them_is_closed(open_store: OpenStore, folder: VaultFolder) -> None:
     first, second = open_store(), open_store()
     first.memories.add(ME, [Memory(text="one")])
     second.close()
-    assert elsewhere("alone", folder.lock) == "E1006"
+    assert elsewhere("acquire_exclusive", folder.lock) == "E1006"
     first.close()
-    assert elsewhere("alone", folder.lock) == "got it"
+    assert elsewhere("acquire_exclusive", folder.lock) == "got it"
 
 
 def test_a_process_that_closes_the_vault_does_not_remove_the_log_of_another(open_store: OpenStore, folder: VaultFolder) -> None:

@@ -33,7 +33,7 @@ THREE = ("three", says("INSERT INTO steps VALUES (3)"))
 
 
 def database(path: Path) -> apsw.Connection:
-    return opening.writing(path / "steps.db", database_key(), synchronous="full", cache_kib=1024)
+    return opening.connect_to_write(path / "steps.db", database_key(), synchronous="full", cache_kib=1024)
 
 
 def tables(connection: apsw.Connection) -> set[str]:

@@ -14,7 +14,7 @@ from engram.settings import Settings
 from engram.store.folder import VaultFolder
 from engram.store.limits import StoreLimits
 from engram.store.sqlite import connection as opening
-from engram.store.sqlite.padding import Silence
+from engram.store.sqlite.padding import Padding
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Memory, Reader
 
@@ -29,15 +29,15 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def connection(path: Path) -> Iterator[apsw.Connection]:
-    connection = opening.writing(path, database_key(), synchronous="full", cache_kib=1024)
+    connection = opening.connect_to_write(path, database_key(), synchronous="full", cache_kib=1024)
     connection.execute("CREATE TABLE padding (key INTEGER PRIMARY KEY, bytes BLOB NOT NULL); CREATE TABLE t (words)")
     yield connection
     connection.close()
 
 
-def silence(jitter: int = 64, bucket: int = 512, dice: Callable[[int], bytes] | None = None) -> Silence:
+def make_padding(jitter: int = 64, bucket: int = 512, dice: Callable[[int], bytes] | None = None) -> Padding:
     env = Env() if dice is None else Env(random=dice)
-    return Silence(lambda: Settings(size_bucket_kib=bucket, write_patience_s=0.1), env, StoreLimits(size_jitter_kib=jitter))
+    return Padding(lambda: Settings(size_bucket_kib=bucket, write_patience_s=0.1), env, StoreLimits(size_jitter_kib=jitter))
 
 
 def size(connection: apsw.Connection) -> int:
@@ -48,17 +48,17 @@ def free(connection: apsw.Connection) -> int:
     return int(connection.execute("PRAGMA freelist_count").get)
 
 
-def write(connection: apsw.Connection, silent: Silence, length: int) -> None:
+def write(connection: apsw.Connection, padding: Padding, length: int) -> None:
     with connection:
         connection.execute("INSERT INTO t VALUES (zeroblob(?))", (length,))
-        silent.settle(connection)
+        padding.pad(connection)
 
 
 def test_the_database_ends_at_a_bucket_boundary_after_every_commit(connection: apsw.Connection) -> None:
-    silent = silence()
+    padding = make_padding()
     sizes = []
     for n in range(200):
-        write(connection, silent, 100 + 37 * n)
+        write(connection, padding, 100 + 37 * n)
         sizes.append(size(connection))
         assert connection.execute("SELECT count(*) FROM padding").get == 0
     assert {one % BUCKET for one in sizes} == {0}
@@ -68,17 +68,17 @@ def test_the_database_ends_at_a_bucket_boundary_after_every_commit(connection: a
 
 @pytest.mark.parametrize("length", [1, 4096, BUCKET - 1, BUCKET, 3 * BUCKET + 17])
 def test_the_database_ends_at_a_bucket_boundary_after_a_large_write(connection: apsw.Connection, length: int) -> None:
-    write(connection, silence(), length)
+    write(connection, make_padding(), length)
     assert size(connection) % BUCKET == 0
     assert size(connection) <= length + 3 * BUCKET
 
 
 def test_a_rollback_undoes_the_padding(connection: apsw.Connection) -> None:
-    write(connection, silence(), 10)
+    write(connection, make_padding(), 10)
     before = size(connection)
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("INSERT INTO t VALUES (zeroblob(?))", (BUCKET,))
-    silence().settle(connection)
+    make_padding().pad(connection)
     connection.execute("ROLLBACK")
     assert size(connection) == before
 
@@ -88,13 +88,13 @@ def test_the_write_at_which_the_database_grows_is_random(path: Path, tmp_path: P
 
     def grew_at(lot: int) -> int:
         place = tmp_path / f"{lot}.db"
-        connection = opening.writing(place, database_key(), synchronous="normal", cache_kib=1024)
+        connection = opening.connect_to_write(place, database_key(), synchronous="normal", cache_kib=1024)
         connection.execute("CREATE TABLE padding (key INTEGER PRIMARY KEY, bytes BLOB NOT NULL); CREATE TABLE t (words)")
-        silent = silence(jitter=256, dice=lambda n: lot.to_bytes(n, "big"))
-        write(connection, silent, 1)
+        padding = make_padding(jitter=256, dice=lambda n: lot.to_bytes(n, "big"))
+        write(connection, padding, 1)
         first = size(connection)
         for n in range(200):
-            write(connection, silent, 3000)
+            write(connection, padding, 3000)
             if size(connection) != first:
                 connection.close()
                 return n
@@ -104,47 +104,47 @@ def test_the_write_at_which_the_database_grows_is_random(path: Path, tmp_path: P
 
 
 def test_padding_to_buckets_can_be_switched_off(connection: apsw.Connection) -> None:
-    silent = silence(bucket=0)
+    padding = make_padding(bucket=0)
     before = size(connection)
-    write(connection, silent, 10)
-    assert silent.bucket == 0
+    write(connection, padding, 10)
+    assert padding.bucket == 0
     assert size(connection) - before < BUCKET
     with connection:
         connection.execute("DELETE FROM t")
-        silent.shrink(connection)
+        padding.shrink(connection)
     assert free(connection) == 0
 
 
 def test_the_database_shrinks_by_whole_buckets_and_keeps_some_room(connection: apsw.Connection) -> None:
-    silent = silence()
-    write(connection, silent, 8 * BUCKET)
+    padding = make_padding()
+    write(connection, padding, 8 * BUCKET)
     large = size(connection)
     with connection:
         connection.execute("DELETE FROM t")
-        silent.shrink(connection)
+        padding.shrink(connection)
     small = size(connection)
     assert small < large - 4 * BUCKET
     assert small % BUCKET == 0
     assert free(connection) >= 64
     with connection:
-        silent.shrink(connection)
+        padding.shrink(connection)
     assert size(connection) == small
 
 
 def test_the_log_has_the_same_length_before_the_first_write_as_after_many(connection: apsw.Connection, path: Path) -> None:
     log = path.with_name("a.db-wal")
-    silent = silence()
-    silent.prime(connection, log)
+    padding = make_padding()
+    padding.prime(connection, log)
     primed = log.stat().st_size
     assert primed >= 200 * 4096
     for _ in range(20):
-        write(connection, silent, 100)
+        write(connection, padding, 100)
     assert log.stat().st_size == primed
     assert size(connection) % BUCKET == 0
 
 
 def test_commits_stay_durable_after_the_log_is_primed(connection: apsw.Connection, path: Path) -> None:
-    silence().prime(connection, path.with_name("a.db-wal"))
+    make_padding().prime(connection, path.with_name("a.db-wal"))
     assert connection.execute("PRAGMA synchronous").get == 2
 
 
@@ -153,7 +153,7 @@ def test_commits_stay_durable_after_priming_the_log_was_interrupted(connection: 
     other = connect(path)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(apsw.BusyError):
-        silence().prime(connection, path.with_name("no such log"))
+        make_padding().prime(connection, path.with_name("no such log"))
     assert connection.execute("PRAGMA synchronous").get == 2
     other.execute("ROLLBACK")
     other.close()

@@ -18,18 +18,17 @@ from engram.store.folder import VaultFolder
 from engram.store.sqlite.gate import Gate
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.vault import open_vault
-from engram.store.sqlite.writer import Opened
+from engram.store.sqlite.vault import VaultHandle, open_vault
 from engram.types import Memory, Reader
 
 ME = Reader()
 OpenStore = Callable[..., SqliteStore]
 
 
-def read_only_store(folder: VaultFolder) -> tuple[SqliteStore, Opened]:
+def read_only_store(folder: VaultFolder) -> tuple[SqliteStore, VaultHandle]:
     """As `open_vault` makes it on a medium that cannot be written; here by hand, because root can write anywhere."""
     env = Env()
-    opened = Opened(folder, database_key(), bytearray(b"a" * 32), VaultLock(folder.lock, env), read_only=True)
+    opened = VaultHandle(folder, database_key(), bytearray(b"a" * 32), VaultLock(folder.lock, env), read_only=True)
     return SqliteStore(Gate(opened, LiveSettings({}, monotonic=env.monotonic), env)), opened
 
 

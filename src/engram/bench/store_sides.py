@@ -144,14 +144,14 @@ def open_unkeyed(path: Path, settings: Settings) -> apsw.Connection:
     """Open a database as `opening.writing` does, but without a key and without the check that there is one."""
     path.touch()
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX)
-    opening.keep_plans(connection)
-    opening.give_back_free_pages_on_request(connection)
+    opening.keep_query_plans(connection)
+    opening.vacuum_incrementally(connection)
     opening.use_write_ahead_log(connection)
-    opening.overwrite_what_is_deleted(connection)
-    opening.keep_references_whole(connection)
+    opening.zero_deleted_content(connection)
+    opening.enforce_foreign_keys(connection)
     opening.sync_commits(connection, settings.synchronous)
-    opening.checkpoint_by_hand(connection)
-    opening.cache_pages(connection, settings.page_cache_kib)
+    opening.disable_automatic_checkpoints(connection)
+    opening.set_cache_size(connection, settings.page_cache_kib)
     opening.keep_temporary_data_in_memory(connection)
     for name, (function, arguments) in _NO_SEALING.items():
         connection.create_scalar_function(name, function, arguments)
@@ -272,7 +272,7 @@ class StoreBench:
         with MasterKey(bytearray(self.key)) as master:
             key = opening.key_for(master, self.settings.cipher)
         path, settings = self.folder / name, self.settings
-        return opening.writing(path, key, synchronous=settings.synchronous, cache_kib=settings.page_cache_kib)
+        return opening.connect_to_write(path, key, synchronous=settings.synchronous, cache_kib=settings.page_cache_kib)
 
     @contextmanager
     def both(self) -> Iterator[tuple[Side, Side]]:

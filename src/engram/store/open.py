@@ -40,5 +40,5 @@ def open_foreign(path: Path) -> Iterator[apsw.Connection]:
     """Open another program's SQLite file for reading, without trusting its schema."""
     from engram.store.sqlite import connection  # late: only an import of a foreign file needs it
 
-    with connection.foreign(path) as foreign:
+    with connection.open_foreign(path) as foreign:
         yield foreign

@@ -28,10 +28,10 @@ from engram.store.folder import (
     write_private,
 )
 from engram.store.sqlite import migrations, text_index
-from engram.store.sqlite.connection import DatabaseKey, explain, reading, writing
-from engram.store.sqlite.gate import stop_in_time
+from engram.store.sqlite.connection import DatabaseKey, connect_to_read, connect_to_write, engram_error
+from engram.store.sqlite.gate import stop_at_deadline
 from engram.store.sqlite.locks import VaultLock
-from engram.store.sqlite.padding import Silence
+from engram.store.sqlite.padding import Padding
 from engram.types import Backup
 
 
@@ -48,7 +48,7 @@ def check(connection: apsw.Connection, *, limit: int = 20) -> list[str]:
     except apsw.InterruptError as error:  # called off: that says nothing of the file
         raise deadline_error("the file was checked") from error
     except apsw.Error as error:
-        found.append(explain(error, "checking").message)
+        found.append(engram_error(error, "checking").message)
     return found
 
 
@@ -59,7 +59,7 @@ def unread_pages(connection: apsw.Connection) -> list[str]:
     except apsw.InterruptError as error:
         raise deadline_error("everything was read") from error
     except apsw.Error as error:
-        return [explain(error, "reading everything").message]
+        return [engram_error(error, "reading everything").message]
     return []
 
 
@@ -68,7 +68,7 @@ def back_up(folder: VaultFolder, source: apsw.Connection, key: DatabaseKey, sett
     folder.backups.mkdir(mode=0o700, exist_ok=True)
     folder.backups.chmod(0o700)
     turn = VaultLock(folder.turn, env)
-    turn.alone(settings.write_patience_s)
+    turn.acquire_exclusive(settings.write_patience_s)
     try:
         _sweep(folder)
         target = folder.backups / f"{max((number for number, _ in _numbered(folder)), default=0) + 1:06d}.db"
@@ -92,7 +92,7 @@ def back_up(folder: VaultFolder, source: apsw.Connection, key: DatabaseKey, sett
 
 def _copy(source: apsw.Connection, part: Path, key: DatabaseKey, settings: Settings, now: datetime) -> None:
     """Page by page; or, if a page that nothing uses is damaged, only what is used."""
-    copy = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    copy = connect_to_write(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
     try:
         copy_pages(source, copy)
     except apsw.CorruptError:
@@ -102,7 +102,7 @@ def _copy(source: apsw.Connection, part: Path, key: DatabaseKey, settings: Setti
         source.execute("PRAGMA query_only = OFF")  # it only reads, but SQLite counts the new file as a change
         source.execute("VACUUM INTO ?", (str(part),)).fetchall()
         source.execute("PRAGMA query_only = ON")
-        copy = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
+        copy = connect_to_write(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
     try:
         copy.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('backed_up_at', ?)", (to_micros(now),))
         copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -132,7 +132,7 @@ def restore(folder: VaultFolder, key: DatabaseKey, number: int | None, settings:
     if not chosen:
         which = "an intact backup" if number is None else f"an intact backup number {number}"
         raise NotFound(f"there is no {which.removeprefix('an ')} in {folder.backups}.", way_out="See `engram backups`.")
-    source = reading(chosen[0].path, key, cache_kib=settings.page_cache_kib)
+    source = connect_to_read(chosen[0].path, key, cache_kib=settings.page_cache_kib)
     try:
         _swap_in(folder, key, settings, lambda target: copy_pages(source, target))
     finally:
@@ -148,7 +148,7 @@ def salvage(folder: VaultFolder, key: DatabaseKey, settings: Settings, env: Env)
     if not folder.database.exists() or not folder.database.stat().st_size:  # opening it would make one, and all would be gone
         raise VaultDamaged("there is nothing left of the database to save.", way_out="Run `engram restore-backup`.")
     try:
-        source = writing(folder.database, key, synchronous="full", cache_kib=settings.page_cache_kib)
+        source = connect_to_write(folder.database, key, synchronous="full", cache_kib=settings.page_cache_kib)
     except apsw.Error as error:
         raise VaultDamaged(
             "a page that says which tables there are does not verify, so nothing can be reached.",
@@ -167,7 +167,7 @@ def _swap_in(folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Ca
     part = folder.newborn.with_suffix(".part")  # it is called newborn only once it is whole
     discard(part)
     discard(folder.newborn)
-    fresh = writing(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    fresh = connect_to_write(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
     try:
         fill(fresh)
         problems = check(fresh)
@@ -266,7 +266,7 @@ def _save_rows(source: apsw.Connection, target: apsw.Connection, settings: Setti
         figures["memories"] = int(target.execute("SELECT count(*) FROM memories").get)
         text_index.reindex(target)
         _go_on_counting(source, target)
-        Silence(lambda: settings, env).settle(target)
+        Padding(lambda: settings, env).pad(target)
     target.execute("PRAGMA foreign_keys = ON")
     return figures
 
@@ -350,13 +350,13 @@ def _numbered(folder: VaultFolder) -> Iterator[tuple[int, Path]]:
 def _look_into(number: int, path: Path, key: DatabaseKey, still: bool) -> Backup:
     """`still`: nothing can be written beside it either."""
     try:
-        connection = reading(path, key, cache_kib=1024, immutable=still)
+        connection = connect_to_read(path, key, cache_kib=1024, immutable=still)
     except apsw.Error:
         return Backup(number, path, None, 0, intact=False)
     try:
         made = connection.execute("SELECT value FROM meta WHERE name = 'backed_up_at'").get
         held = connection.execute("SELECT count(*) FROM memories").get
-        stop_in_time(connection)
+        stop_at_deadline(connection)
         intact = not check(connection)
     except apsw.Error:
         return Backup(number, path, None, 0, intact=False)

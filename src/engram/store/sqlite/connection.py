@@ -70,7 +70,7 @@ def require_encryption() -> None:
 
 
 @contextmanager
-def foreign(path: Path) -> Iterator[apsw.Connection]:
+def open_foreign(path: Path) -> Iterator[apsw.Connection]:
     """Open another program's database for reading; nothing in its schema is executed."""
     require_encryption()
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -83,7 +83,7 @@ def foreign(path: Path) -> Iterator[apsw.Connection]:
         connection.close()
 
 
-def explain(error: apsw.Error, doing: str) -> EngramError:
+def engram_error(error: apsw.Error, doing: str) -> EngramError:
     """The error of ours that this one of SQLite's means. SQLite's text is dropped: ours names what was being done."""
     extended = getattr(error, "extendedresult", 0)
     if isinstance(error, apsw.FullError) or extended in _WRITE_PROBLEMS:
@@ -157,7 +157,7 @@ def register(connection: apsw.Connection, cipher: FieldCipher, guarded: Callable
         connection.create_scalar_function(name, function, arguments, deterministic=True)
 
 
-def handed_over(connection: apsw.Connection) -> bytes | None:
+def wrapped_field_key(connection: apsw.Connection) -> bytes | None:
     """The wrapped key of the fields, if the vault's key was ever changed."""
     there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").get
     found = connection.execute("SELECT value FROM meta WHERE name = ?", (FIELD_KEY,)).get if there else None
@@ -302,7 +302,7 @@ class DatabaseKey:
     def fields_of(self, connection: apsw.Connection) -> FieldCipher:
         """The cipher of this vault's fields."""
         if self._fields is None:
-            wrapped = handed_over(connection)
+            wrapped = wrapped_field_key(connection)
             if wrapped is None:
                 return self._own
             self._fields = self._own.unwrap(wrapped)
@@ -335,28 +335,30 @@ def key_for(master: MasterKey, cipher: str) -> DatabaseKey:
     return DatabaseKey(master.subkey(Purpose.DATABASE), cipher, FieldCipher(master.subkey(Purpose.FIELDS)))
 
 
-def writing(path: Path, key: DatabaseKey, *, synchronous: str, cache_kib: int) -> apsw.Connection:
+def connect_to_write(path: Path, key: DatabaseKey, *, synchronous: str, cache_kib: int) -> apsw.Connection:
     """A connection that writes; the database is made if missing."""
     touch_private(path)
     connection = _connect(path, key, apsw.SQLITE_OPEN_READWRITE)
-    give_back_free_pages_on_request(connection)
+    vacuum_incrementally(connection)
     use_write_ahead_log(connection)
-    overwrite_what_is_deleted(connection)
-    keep_references_whole(connection)
+    zero_deleted_content(connection)
+    enforce_foreign_keys(connection)
     sync_commits(connection, synchronous)
-    checkpoint_by_hand(connection)
-    cache_pages(connection, cache_kib)
+    disable_automatic_checkpoints(connection)
+    set_cache_size(connection, cache_kib)
     keep_temporary_data_in_memory(connection)
     return connection
 
 
-def reading(path: Path, key: DatabaseKey, *, cache_kib: int, immutable: bool = False, keep_log: bool = False) -> apsw.Connection:
+def connect_to_read(
+    path: Path, key: DatabaseKey, *, cache_kib: int, immutable: bool = False, keep_log: bool = False
+) -> apsw.Connection:
     """A connection that changes nothing. `immutable` is for a file system that cannot be written at all."""
     mode = apsw.SQLITE_OPEN_READONLY if immutable else apsw.SQLITE_OPEN_READWRITE
     connection = _connect(path, key, mode, immutable=immutable, keep_log=keep_log)
     refuse_changes(connection)
-    overwrite_what_is_deleted(connection)
-    cache_pages(connection, cache_kib)
+    zero_deleted_content(connection)
+    set_cache_size(connection, cache_kib)
     keep_temporary_data_in_memory(connection)
     return connection
 
@@ -369,9 +371,9 @@ def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False
     connection = apsw.Connection(name, flags=mode | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOMUTEX)
     try:
         connection.set_busy_timeout(100)
-        keep_plans(connection)
+        keep_query_plans(connection)
         if keep_log:
-            leave_the_log_alone(connection)  # before the first page is read: that may already refuse
+            keep_log_on_close(connection)  # before the first page is read: that may already refuse
         key.give_to(connection)
         connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # the first page now verifies, or raises
         register(connection, key.fields_of(connection), lambda: key.guarded())
@@ -381,13 +383,13 @@ def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False
     return connection
 
 
-def keep_plans(connection: apsw.Connection) -> None:
+def keep_query_plans(connection: apsw.Connection) -> None:
     """A plan may not depend on bound values. This build of SQLite (STAT4) would otherwise prepare `column = ?` anew for
     every value: 80 instead of 29 µs for a text search of one rare word, 97 instead of 16 µs for a look-up by `id = ?`."""
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
 
 
-def give_back_free_pages_on_request(connection: apsw.Connection) -> None:
+def vacuum_incrementally(connection: apsw.Connection) -> None:
     """Only before the first table; lets closing shrink the file by whole buckets instead of rewriting it."""
     if connection.execute("PRAGMA auto_vacuum").get != 2:  # setting it again would wait for other writers
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -411,12 +413,12 @@ def allow_changes(connection: apsw.Connection) -> None:
     connection.execute("PRAGMA query_only = OFF")
 
 
-def overwrite_what_is_deleted(connection: apsw.Connection) -> None:
+def zero_deleted_content(connection: apsw.Connection) -> None:
     """Deleted content is zeroed in its page, so that a key found later does not bring it back."""
     connection.execute("PRAGMA secure_delete = ON").fetchall()
 
 
-def keep_references_whole(connection: apsw.Connection) -> None:
+def enforce_foreign_keys(connection: apsw.Connection) -> None:
     """Side tables go with their memory, whichever verb deletes it."""
     connection.execute("PRAGMA foreign_keys = ON")
 
@@ -426,12 +428,12 @@ def sync_commits(connection: apsw.Connection, synchronous: str) -> None:
     connection.execute(f"PRAGMA synchronous = {'NORMAL' if synchronous == 'normal' else 'FULL'}")
 
 
-def checkpoint_by_hand(connection: apsw.Connection) -> None:
+def disable_automatic_checkpoints(connection: apsw.Connection) -> None:
     """The writer folds the log in after it has answered its callers, not while they wait."""
     connection.wal_autocheckpoint(0)
 
 
-def cache_pages(connection: apsw.Connection, kib: int) -> None:
+def set_cache_size(connection: apsw.Connection, kib: int) -> None:
     """Decrypted pages at hand; memory mapping cannot serve encrypted pages."""
     connection.execute(f"PRAGMA cache_size = -{int(kib)}")
 
@@ -451,11 +453,11 @@ def refuse_plaintext(path: Path) -> None:
             raise EncryptionFailed(f"{path} is not encrypted.", way_out="It was left as it is. Move it away and report this.")
 
 
-def leave_the_log_alone(connection: apsw.Connection) -> None:
+def keep_log_on_close(connection: apsw.Connection) -> None:
     """Closing this connection folds nothing in: a vault that is refused stays byte for byte as it was."""
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
 
-def fold_the_log_in(connection: apsw.Connection) -> None:
+def checkpoint_on_close(connection: apsw.Connection) -> None:
     """The opposite, for one that was let in: the last connection out folds the log in and removes it."""
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)

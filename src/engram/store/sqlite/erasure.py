@@ -393,7 +393,9 @@ class Erasure:
         What was found is told to the owner alone: others would learn what memories say that they do not see.
         """
         kept = "" if clear_snapshots(self._gate.opened.folder) else _SNAPSHOT_LEFT
-        unwritten = self._gate.writer.aside(self._gate.file_growth.scrub, "rewriting the pages", _STILL_REWRITING)
+        unwritten = self._gate.writer.run_outside_transaction(
+            self._gate.file_upkeep.scrub, "rewriting the pages", _STILL_REWRITING
+        )
         proof = "" if unwritten or reader.role is not Role.OWNER else self._proof(wanted)
         return tuple(note for note in (kept, unwritten, proof, self._older()) if note)
 

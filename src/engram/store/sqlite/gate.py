@@ -1,8 +1,7 @@
-"""The one path that every verb takes: identity, timing, the queue or the pool, and the audit trail.
+"""The gate that every call on the store passes: deadline, latency, write queue or read pool, audit trail and receipt.
 
-Connections for reading: at most so many, opened when first needed, each used by one thread at a time.
-
-In write-ahead mode a reader never waits for a writer, and each new statement sees what any process has committed.
+Reads use a bounded pool of connections, opened when first needed, each used by one thread at a time. In write-ahead mode a
+reader never waits for a writer, and each new transaction sees all that any process has committed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from engram.crypto.digests import hmac_sha256
 from engram.deadline import acquire_in_time, current_deadline, deadline_error, deadline_passed, without_deadline
 from engram.env import Env, to_micros
 from engram.errors import DiskFull, EngramError, InvalidQuery, SearchTimeout, StorageError
-from engram.log import Log
 from engram.settings import LiveSettings, Settings
 from engram.store.latency import Meter
 from engram.store.limits import StoreLimits
@@ -32,145 +30,29 @@ from engram.store.sqlite.audit import Audit
 from engram.store.sqlite.audit import write as write_audit
 from engram.store.sqlite.changes import Accesses
 from engram.store.sqlite.changes import write as write_accesses
-from engram.store.sqlite.connection import explain
+from engram.store.sqlite.connection import engram_error
 from engram.store.sqlite.gaps import Questions
 from engram.store.sqlite.gaps import write as write_questions
 from engram.store.sqlite.padding import hide_times
-from engram.store.sqlite.vault import Opened
-from engram.store.sqlite.writer import Tides, Work, Writer
+from engram.store.sqlite.vault import VaultHandle
+from engram.store.sqlite.writer import FileUpkeep, Work, Writer
 from engram.store.validation import dated
 from engram.types import AuditEntry, Memory, Reader, Scope, scope_values
 
-_STEPS = 4_000
-"""Instructions of SQLite's machine between two looks at the deadline: about a tenth of a millisecond."""
-
-
-def stop_in_time(connection: apsw.Connection) -> None:
-    """A statement that is under way ends when the deadline passes; one that only reads leaves nothing behind."""
-    if (until := current_deadline()) is not None:
-        connection.set_progress_handler(lambda: until.passed, _STEPS)
-
-
-class Readers:
-    def __init__(
-        self,
-        connect: Callable[[], apsw.Connection],
-        settings: Callable[[], Settings],
-        first: apsw.Connection | None = None,
-        limits: StoreLimits = StoreLimits(),
-    ) -> None:
-        """first: a connection that is open already."""
-        self._connect = connect
-        self._patience_s = limits.read_patience_s
-        self._idle: list[apsw.Connection] = [] if first is None else [first]
-        self._outdated: set[apsw.Connection] = set()
-        self._limit = settings().reader_limit
-        self._places = threading.BoundedSemaphore(self._limit)
-        self._lock = threading.Lock()
-        self._all: set[apsw.Connection] = set(self._idle)
-        self.closed = False
-
-    @property
-    def idle(self) -> int:
-        return len(self._idle)
-
-    @property
-    def open(self) -> int:
-        return len(self._all)
-
-    @contextmanager
-    def use(self, doing: str) -> Iterator[apsw.Connection]:
-        """A connection inside one read transaction: all statements see the same state of the vault."""
-        if self.closed:
-            raise StorageError("the vault is closed.", way_out="Open it again.")
-        if not acquire_in_time(self._places, self._patience_s):
-            raise SearchTimeout(f"no connection was free in time for {doing}.")
-        try:
-            until = current_deadline()
-            if until is not None and until.passed:
-                raise deadline_error(f"asking the vault for {doing}")
-            connection = self._take()
-            refused = sound = False
-            try:
-                stop_in_time(connection)
-                connection.execute("BEGIN")
-                yield connection
-                sound = True
-            except apsw.InterruptError as error:
-                raise (deadline_error(f"asking the vault for {doing}") if deadline_passed() else explain(error, doing)) from error
-            except apsw.Error as error:
-                raise explain(error, doing) from error
-            except (UnicodeEncodeError, OverflowError):
-                refused = True  # raised below, outside the handler: an encoder's error in the context carries the words
-            finally:
-                if sound and until is not None:
-                    connection.set_progress_handler(None)
-                self._give_back(connection, sound)
-            if refused:
-                raise InvalidQuery(f"a value given to {doing} is half a character or too large a number.")
-        finally:
-            self._places.release()
-
-    def close(self, patience_s: float = 0.0) -> None:
-        """Take no more; wait this long for reads that are under way, whose connections would keep the log in use."""
-        with self._lock:
-            self.closed = True
-        free = sum(self._places.acquire(timeout=patience_s) for _ in range(self._limit))
-        self.renew()
-        if free == self._limit:
-            # Nobody reads: what is still open was lost by an interrupt between two lines of `use`.
-            for connection in list(self._all):
-                self._let_go(connection)
-        for _ in range(free):  # a thread that waits for a connection learns at once that the vault is closed
-            self._places.release()
-
-    def renew(self) -> None:
-        """Let go of all connections, those in use when they come back; the next read opens anew."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-            self._outdated = self._all - set(idle)
-        for connection in idle:
-            self._let_go(connection)
-
-    def _take(self) -> apsw.Connection:
-        with self._lock:
-            if self.closed:
-                raise StorageError("the vault is closed.", way_out="Open it again.")
-            if self._idle:
-                return self._idle.pop()
-        try:
-            connection = self._connect()
-        except apsw.Error as error:
-            raise explain(error, "opening a connection to read") from error
-        self._all.add(connection)
-        return connection
-
-    def _give_back(self, connection: apsw.Connection, sound: bool) -> None:
-        """A read that was cut short may have left a statement open, which would hold its connection in the past."""
-        if sound and connection.in_transaction:
-            connection.execute("ROLLBACK")
-        with self._lock:
-            if sound and not self.closed and connection not in self._outdated:
-                self._idle.append(connection)
-                return
-        self._let_go(connection)
-
-    def _let_go(self, connection: apsw.Connection) -> None:
-        self._all.discard(connection)
-        self._outdated.discard(connection)
-        connection.close(True)
-
-
-log = Log("engram.store")
 T = TypeVar("T")
-_BACKGROUND: ContextVar[bool] = ContextVar("engram-for-nobody", default=False)
+_BACKGROUND: ContextVar[bool] = ContextVar("engram-background", default=False)
+
+_STEPS = 4_000
+"""Instructions of SQLite's virtual machine between two checks of the deadline: about a tenth of a millisecond."""
 
 
 class Gate:
-    """What the verbs are made of. A verb that wrote or read by another way could forget one of these."""
+    """The only way from a part of the store to the database, shared by all parts.
 
-    def __init__(self, opened: Opened, live: LiveSettings, env: Env, *, brief: bool = False) -> None:
-        """brief: as for `open_vault`."""
+    Every read and write passes here, so none can miss the deadline, latency, audit entry or receipt. `brief`: as for `open_vault`.
+    """
+
+    def __init__(self, opened: VaultHandle, live: LiveSettings, env: Env, *, brief: bool = False) -> None:
         limits = live.tuned(StoreLimits)
         self.opened = opened
         self._brief = brief
@@ -180,17 +62,17 @@ class Gate:
         self.stopped = False
         self.live = live
         self.env = env
-        self.caretaker = 0  # the thread that works beside the use; what it does is no use
+        self.maintenance_thread = 0  # id of the thread whose calls do not count as use of the vault
         self.used_at = env.monotonic()
         self.backing_up = threading.Lock()
         self.latency = Meter(env.monotonic, limits.latency_window)
         self.audit = Audit(env, opened.audit_key, limits.audit_ring)
         self.accesses = Accesses()
-        self.held_passes: dict[str, str] = {}  # passes at rest that this process has begun, and by which name it holds them
+        self.held_passes: dict[str, str] = {}  # pass id → name under which this process holds its lease
         self.questions = Questions()
-        self.file_growth = Tides(opened, live, env)
-        self.writer = Writer(self._connect_to_write, lambda: live.now, env, self.file_growth, limits)
-        self.readers = Readers(self._connect_to_read, lambda: live.now, opened.looked, limits)
+        self.file_upkeep = FileUpkeep(opened, live, env)
+        self.writer = Writer(self._connect_to_write, lambda: live.now, env, self.file_upkeep, limits)
+        self.readers = Readers(self._connect_to_read, lambda: live.now, opened.first_reader, limits)
 
     @property
     def limits(self) -> StoreLimits:
@@ -248,24 +130,24 @@ class Gate:
 
     @contextmanager
     def watched(self, reader: Reader, operation: str, subject: str = "") -> Iterator[None]:
-        """Time the call; a refusal or failure leaves an entry too."""
-        if os.getpid() != self._pid:  # threads and locks stay behind in a fork: a write would wait for ever
+        """Time the call, count it as use of the vault, and write an audit entry if it fails."""
+        if os.getpid() != self._pid:  # a fork copies no threads: a write would wait for ever
             raise StorageError("this vault was opened before the process forked.", way_out="Open it anew in the child.")
-        if threading.get_ident() != self.caretaker and not _BACKGROUND.get():
+        if threading.get_ident() != self.maintenance_thread and not _BACKGROUND.get():
             self.used_at = self.env.monotonic()
         try:
             with self.latency.time(operation):
                 yield
         except EngramError:
-            # What was passed as an id may be anything, words included: only its keyed hash is kept.
+            # The id that was passed may hold any words, so only its keyed digest is stored.
             self.note(reader, operation, digest=self.audit.digest(subject) if subject else "", ok=False)
             raise
 
     @contextmanager
     def background(self) -> Iterator[None]:
-        """What is read inside, by whatever thread, the vault reads for itself: it is no use, and leaves no entry unless it fails.
+        """Mark reads in this block as maintenance: no audit entry unless they fail, and not counted as use.
 
-        A pass over a large vault would otherwise push out of the audit trail who read what. What it writes leaves entries.
+        A pass over a large vault would otherwise push readers' entries out of the audit trail. Writes still leave entries.
         """
         token = _BACKGROUND.set(True)
         try:
@@ -283,20 +165,23 @@ class Gate:
             self.flush_audit(wait=False)
 
     def flush_audit(self, *, wait: bool) -> None:
-        """Write the entries and counts that wait. Entries that cannot be written now wait on, within the ring's length."""
+        """Write waiting audit entries, access counts and questions.
+
+        Entries that cannot be written now are kept for the next flush, up to the length of the ring.
+        """
         entries, work = self._take_waiting()
         if work is None:
             return
         try:
             if wait:
                 self.writer.run(work, "writing the audit trail")
-            elif not self.writer.later(work, "writing the audit trail"):
+            elif not self.writer.run_later(work, "writing the audit trail"):
                 self.audit.put_back(entries)
         except EngramError:
             self.audit.put_back(entries)
 
     def _take_waiting(self) -> tuple[list[AuditEntry], Work[None] | None]:
-        """Return the audit entries that wait, and the write of them and of the counts; None if there is nothing to write."""
+        """Return the waiting audit entries, and the job that writes them with counts and questions; None if nothing waits."""
         entries, asked = self.audit.take_waiting(), self.questions.take_waiting()
         if not entries and not asked:
             return [], None
@@ -326,7 +211,7 @@ class Gate:
         try:
             if self.opened.read_only:
                 self._become_writable()
-            return opening.writing(
+            return opening.connect_to_write(
                 self.opened.folder.database,
                 self.opened.key,
                 synchronous=settings.synchronous,
@@ -336,16 +221,16 @@ class Gate:
             raise DiskFull(f"the vault cannot be opened for writing ({error.strerror}).") from error
 
     def _become_writable(self) -> None:
-        """What was open for reading only is opened for the first write: join the others, and read with the log from now on."""
+        """Turn a read-only handle into one that writes: take the shared lock, and read through the log."""
         if not self.opened.folder.has_room_to_write():
             raise DiskFull("the vault's folder cannot be written.")
-        self.opened.lock.share(self.live.now.write_patience_s)
+        self.opened.lock.acquire_shared(self.live.now.write_patience_s)
         self.opened.read_only = False
         self.opened.warnings[:] = [one for one in self.opened.warnings if "reading only" not in one]
         self.readers.renew()
 
     def _connect_to_read(self) -> apsw.Connection:
-        return opening.reading(
+        return opening.connect_to_read(
             self.opened.folder.database,
             self.opened.key,
             cache_kib=self.live.now.page_cache_kib,
@@ -353,14 +238,14 @@ class Gate:
         )
 
     def new_memory(self, memory: Memory, scope: Scope, now: datetime) -> Memory:
-        """Return the memory with a new id, its place and its dates."""
+        """Return the memory with a new id, its scope and its dates in UTC."""
         return dated(memory, id=self.env.new_id(), scope=scope, learned_at=memory.learned_at or now, updated_at=now)
 
     def close(self) -> None:
-        """Accept no more work, finish what is queued, write the audit entries and close every connection. Closing twice is
-        closing once.
+        """Refuse new calls, finish queued writes, close every connection and release the lock. A second call does nothing.
 
-        A brief store raises if its audit entries cannot be written, and is closed then too."""
+        A brief store raises if its audit entries cannot be written, and is closed then too.
+        """
         if self.closed or os.getpid() != self._pid:
             return
         self.closed = True
@@ -370,11 +255,11 @@ class Gate:
             else:
                 self.flush_audit(wait=False)
         finally:
-            # Before the writer, whose connection is the last one out and takes the log with it.
+            # Readers first: the last connection to close, the writer's, removes the log.
             self.readers.close(self.limits.drain_s)
             self.writer.close(self.limits.drain_s)
             self.opened.lock.release()
-            if self.live.now.neutral_times:  # read-only too: on a full disk reading leaves a log, and its date
+            if self.live.now.neutral_times:  # also if read-only: on a full disk reading leaves a log, and its date
                 hide_times(self.opened.folder)
             self.opened.wipe()
 
@@ -392,3 +277,129 @@ class Gate:
         if pressure != "normal":
             found.append(f"memory pressure is {pressure}")
         return tuple(found)
+
+
+def stop_at_deadline(connection: apsw.Connection) -> None:
+    """Interrupt the connection's statements when the current deadline passes. For reads only: a write would lose its batch."""
+    if (until := current_deadline()) is not None:
+        connection.set_progress_handler(lambda: until.passed, _STEPS)
+
+
+class Readers:
+    """A bounded pool of connections for reading."""
+
+    def __init__(
+        self,
+        connect: Callable[[], apsw.Connection],
+        settings: Callable[[], Settings],
+        first: apsw.Connection | None = None,
+        limits: StoreLimits = StoreLimits(),
+    ) -> None:
+        """Make the pool; `first` is a connection that is already open."""
+        self._connect = connect
+        self._patience_s = limits.read_patience_s
+        self._idle: list[apsw.Connection] = [] if first is None else [first]
+        self._outdated: set[apsw.Connection] = set()
+        self._limit = settings().reader_limit
+        self._places = threading.BoundedSemaphore(self._limit)
+        self._lock = threading.Lock()
+        self._all: set[apsw.Connection] = set(self._idle)
+        self.closed = False
+
+    @property
+    def idle(self) -> int:
+        return len(self._idle)
+
+    @property
+    def open(self) -> int:
+        return len(self._all)
+
+    @contextmanager
+    def use(self, doing: str) -> Iterator[apsw.Connection]:
+        """Lend a connection inside one read transaction: all its statements see the same state of the vault."""
+        if self.closed:
+            raise StorageError("the vault is closed.", way_out="Open it again.")
+        if not acquire_in_time(self._places, self._patience_s):
+            raise SearchTimeout(f"no connection was free in time for {doing}.")
+        try:
+            until = current_deadline()
+            if until is not None and until.passed:
+                raise deadline_error(f"asking the vault for {doing}")
+            connection = self._take()
+            refused = sound = False
+            try:
+                stop_at_deadline(connection)
+                connection.execute("BEGIN")
+                yield connection
+                sound = True
+            except apsw.InterruptError as error:
+                raise (
+                    deadline_error(f"asking the vault for {doing}") if deadline_passed() else engram_error(error, doing)
+                ) from error
+            except apsw.Error as error:
+                raise engram_error(error, doing) from error
+            except (UnicodeEncodeError, OverflowError):
+                refused = True  # raised below, outside the handler: an encoder's error in the context carries the words
+            finally:
+                if sound and until is not None:
+                    connection.set_progress_handler(None)
+                self._give_back(connection, sound)
+            if refused:
+                raise InvalidQuery(f"a value given to {doing} is half a character or too large a number.")
+        finally:
+            self._places.release()
+
+    def close(self, patience_s: float = 0.0) -> None:
+        """Refuse new reads and close all connections.
+
+        Reads under way get `patience_s` to finish: their connections would keep the write-ahead log in use.
+        """
+        with self._lock:
+            self.closed = True
+        free = sum(self._places.acquire(timeout=patience_s) for _ in range(self._limit))
+        self.renew()
+        if free == self._limit:
+            # No read is under way: a connection still open was lost by an interrupt between two lines of `use`.
+            for connection in list(self._all):
+                self._discard(connection)
+        for _ in range(free):  # wakes threads that wait for a connection, so that they see that the vault is closed
+            self._places.release()
+
+    def renew(self) -> None:
+        """Close all connections, those in use once they are returned; the next read opens a new one."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+            self._outdated = self._all - set(idle)
+        for connection in idle:
+            self._discard(connection)
+
+    def _take(self) -> apsw.Connection:
+        with self._lock:
+            if self.closed:
+                raise StorageError("the vault is closed.", way_out="Open it again.")
+            if self._idle:
+                return self._idle.pop()
+        try:
+            connection = self._connect()
+        except apsw.Error as error:
+            raise engram_error(error, "opening a connection to read") from error
+        self._all.add(connection)
+        return connection
+
+    def _give_back(self, connection: apsw.Connection, sound: bool) -> None:
+        """Return a connection to the pool, or close it.
+
+        A read that failed may have left a statement open, which would pin its connection to an old state of the vault.
+        """
+        if sound and connection.in_transaction:
+            connection.execute("ROLLBACK")
+        with self._lock:
+            if sound and not self.closed and connection not in self._outdated:
+                self._idle.append(connection)
+                return
+        self._discard(connection)
+
+    def _discard(self, connection: apsw.Connection) -> None:
+        self._all.discard(connection)
+        self._outdated.discard(connection)
+        connection.close(True)

@@ -79,7 +79,7 @@ class HealthCheck:
         """Have the making of missing vectors to ourselves, among all threads and processes; False if another has it so long."""
         lock = VaultLock(self._gate.opened.folder.fill, self._gate.env)
         try:
-            lock.alone(patience_s)
+            lock.acquire_exclusive(patience_s)
         except VaultBusy:
             yield False
             return

@@ -36,7 +36,7 @@ from engram.store.folder import (
 )
 from engram.store.sqlite import backups, connection
 from engram.store.sqlite import connection as opening
-from engram.store.sqlite.connection import explain
+from engram.store.sqlite.connection import engram_error
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.padding import hide_times
 from engram.store.sqlite.vault import DIGEST_KEYS
@@ -63,7 +63,7 @@ def rotate(
     """
     header = read_header(folder.header)
     lock = VaultLock(folder.lock, env)
-    lock.alone(live.now.write_patience_s)
+    lock.acquire_exclusive(live.now.write_patience_s)
     try:
         with held(header, live, folder.path, key, ask) as (old, following):
             if header.next is not None and following is not None:
@@ -87,7 +87,7 @@ def rotate(
 def finished(folder: VaultFolder, live: LiveSettings, env: Env, key: MasterKey | None, ask: PassphrasePrompt | None) -> MasterKey:
     """The key of a vault whose change of keys was cut short, once that is finished. For whoever opens it."""
     lock = VaultLock(folder.lock, env)
-    lock.alone(live.now.write_patience_s)
+    lock.acquire_exclusive(live.now.write_patience_s)
     try:
         header = read_header(folder.header)  # anew: another process may have finished it while we waited
         if header.next is None:
@@ -167,7 +167,7 @@ def finish(
                     tell(path.name)
                     _recrypt(path, before, after, bytes(digests), live)
         except apsw.Error as error:
-            raise explain(error, "changing the key of the vault") from error
+            raise engram_error(error, "changing the key of the vault") from error
         finally:
             before.wipe()
             after.wipe()
@@ -189,10 +189,10 @@ def _recrypt(path: Path, before: opening.DatabaseKey, after: opening.DatabaseKey
         return
     part = path.with_name(path.name + ".rekey")
     discard(part)
-    source = opening.writing(path, before, synchronous="full", cache_kib=live.now.page_cache_kib)
+    source = opening.connect_to_write(path, before, synchronous="full", cache_kib=live.now.page_cache_kib)
     try:
         source.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        copy = opening.writing(part, after, synchronous="full", cache_kib=live.now.page_cache_kib)
+        copy = opening.connect_to_write(part, after, synchronous="full", cache_kib=live.now.page_cache_kib)
         try:
             backups.copy_pages(source, copy)
             copy.execute("INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)", (DIGEST_KEYS, digests))
@@ -215,7 +215,7 @@ def _recrypt(path: Path, before: opening.DatabaseKey, after: opening.DatabaseKey
 
 def _opens(path: Path, key: opening.DatabaseKey) -> bool:
     try:
-        opening.reading(path, key, cache_kib=64, keep_log=True).close()
+        opening.connect_to_read(path, key, cache_kib=64, keep_log=True).close()
     except (apsw.NotADBError, apsw.CorruptError, apsw.IOError, apsw.FormatError):
         return False
     return True

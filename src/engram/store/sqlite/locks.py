@@ -1,7 +1,7 @@
-"""Taking turns between processes: everyone who has the vault open shares a lock; maintenance holds it alone.
+"""The lock between processes: shared by all that have the vault open, exclusive for maintenance.
 
-The lock is SQLite's own, on an empty file beside the database. It works alike on every platform, and the operating
-system lets go of it when its process dies, however it dies.
+It is SQLite's own file lock on an empty file beside the database: it works the same on every platform, and the operating
+system releases it when its process dies.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import apsw
 from engram.env import Env
 from engram.errors import DiskFull, VaultBusy
 from engram.store.folder import touch_private
-from engram.store.sqlite.connection import explain
+from engram.store.sqlite.connection import engram_error
 
 
-def take_turn(connection: apsw.Connection, begin: str, patience_s: float, env: Env) -> None:
-    """Begin a transaction once other processes let us, in short tries so that none starves behind a long sleeper."""
+def begin_with_retry(connection: apsw.Connection, begin: str, patience_s: float, env: Env) -> None:
+    """Run the statement `begin`, retrying while another process holds the lock, in short waits so that no process starves."""
     deadline = env.monotonic() + patience_s
     while True:
         try:
@@ -29,22 +29,24 @@ def take_turn(connection: apsw.Connection, begin: str, patience_s: float, env: E
 
 
 class VaultLock:
+    """A lock on one file, shared or exclusive."""
+
     def __init__(self, path: Path, env: Env) -> None:
         self._path = path
         self._env = env
         self._connection: apsw.Connection | None = None
 
-    def share(self, patience_s: float) -> None:
-        """Have the vault open along with others; waits while someone has it alone."""
+    def acquire_shared(self, patience_s: float) -> None:
+        """Take the shared lock; wait up to `patience_s` while another process holds the exclusive one, else raise VaultBusy."""
         self._hold("BEGIN", patience_s, "a repair, restore or rotation is under way in another process")
 
-    def alone(self, patience_s: float) -> None:
-        """Have the vault to ourselves; fails while anyone else has it open."""
+    def acquire_exclusive(self, patience_s: float) -> None:
+        """Take the exclusive lock; wait up to `patience_s` while another process has the vault open, else raise VaultBusy."""
         self._hold("BEGIN EXCLUSIVE", patience_s, "other processes have this vault open")
 
-    def try_alone(self) -> bool:
+    def try_exclusive(self) -> bool:
         try:
-            self.alone(0.0)
+            self.acquire_exclusive(0.0)
         except VaultBusy:
             return False
         return True
@@ -55,7 +57,7 @@ class VaultLock:
             self._connection = None
 
     def _hold(self, begin: str, patience_s: float, why_not: str) -> None:
-        connection = self._let_go() or self._connected()
+        connection = self._detach() or self._connect()
         begun = self._env.monotonic()
         while True:
             try:
@@ -65,7 +67,7 @@ class VaultLock:
             except apsw.BusyError:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                from engram.deadline import wait_limit  # late: who need not wait does without
+                from engram.deadline import wait_limit  # late, for start-up time: only needed to wait
 
                 if self._env.monotonic() - begun >= wait_limit(patience_s):
                     connection.close()
@@ -73,17 +75,17 @@ class VaultLock:
                 self._env.sleep(0.02)
             except apsw.Error as error:
                 connection.close()
-                raise explain(error, "taking the vault's lock") from error
+                raise engram_error(error, "taking the vault's lock") from error
         self._connection = connection
 
-    def _let_go(self) -> apsw.Connection | None:
-        """The connection that held it, for the next way of holding it."""
+    def _detach(self) -> apsw.Connection | None:
+        """End the present hold; return its connection for reuse."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.execute("ROLLBACK")
         return connection
 
-    def _connected(self) -> apsw.Connection:
+    def _connect(self) -> apsw.Connection:
         try:
             touch_private(self._path)
         except OSError as error:
@@ -91,4 +93,4 @@ class VaultLock:
         try:
             return apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
         except apsw.Error as error:
-            raise explain(error, "taking the vault's lock") from error
+            raise engram_error(error, "taking the vault's lock") from error

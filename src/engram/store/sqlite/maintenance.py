@@ -30,10 +30,10 @@ from engram.store.folder import VaultFolder, read_header, write_header
 from engram.store.sqlite import backups, key_rotation, migrations, text_index
 from engram.store.sqlite import backups as care
 from engram.store.sqlite import connection as opening
-from engram.store.sqlite.connection import explain, require_encryption
-from engram.store.sqlite.gate import stop_in_time
+from engram.store.sqlite.connection import engram_error, require_encryption
+from engram.store.sqlite.gate import stop_at_deadline
 from engram.store.sqlite.padding import hide_times
-from engram.store.sqlite.vault import alone, unlocked
+from engram.store.sqlite.vault import open_exclusively, unlocked
 from engram.types import Backup, Finding, Severity
 from engram.values.frozen import replace
 
@@ -66,7 +66,7 @@ def adrift(folder: VaultFolder, key: opening.DatabaseKey) -> int:
     """Memories that the text index is out of step with."""
     connection = to_read(folder, key)
     try:
-        stop_in_time(connection)
+        stop_at_deadline(connection)
         return text_index.adrift(connection)
     except apsw.InterruptError as error:
         raise deadline_error("the text index was compared") from error
@@ -111,13 +111,13 @@ def database_problems(folder: VaultFolder, key: opening.DatabaseKey) -> list[str
     try:
         connection = to_read(folder, key)
     except apsw.Error as error:
-        return [explain(error, "opening the database").message]
+        return [engram_error(error, "opening the database").message]
     try:
         migrations.require_known(migrations.version_of(connection))
-        stop_in_time(connection)
+        stop_at_deadline(connection)
         return care.check(connection) or care.unread_pages(connection)
     except apsw.Error as error:
-        return [explain(error, "reading the database").message]
+        return [engram_error(error, "reading the database").message]
     finally:
         connection.close()
 
@@ -125,7 +125,7 @@ def database_problems(folder: VaultFolder, key: opening.DatabaseKey) -> list[str
 def to_read(folder: VaultFolder, key: opening.DatabaseKey) -> apsw.Connection:
     """Where nothing can be written there is no place for the index of a log either: then the file is all there is."""
     alone = not folder.has_room_to_write() and not folder.wal.exists()
-    return opening.reading(folder.database, key, cache_kib=8192, immutable=alone)
+    return opening.connect_to_read(folder.database, key, cache_kib=8192, immutable=alone)
 
 
 def backup_findings(folder: VaultFolder, live: LiveSettings, env: Env, key: opening.DatabaseKey) -> list[Finding]:
@@ -207,11 +207,11 @@ def list_backups(path: Path, live: LiveSettings, env: Env, credentials: Credenti
 def restore_backup(path: Path, live: LiveSettings, env: Env, credentials: Credentials, number: int | None = None) -> Backup:
     """Put a backup (the newest intact one, or that number) in the database's place; the present file is kept."""
     _existing(path)
-    with alone(path, live, env, credentials) as (folder, key):
+    with open_exclusively(path, live, env, credentials) as (folder, key):
         try:
             return backups.restore(folder, key, number, live.now)
         except apsw.Error as error:
-            raise explain(error, "bringing back a backup") from error
+            raise engram_error(error, "bringing back a backup") from error
 
 
 def examine(path: Path, live: LiveSettings, env: Env, credentials: Credentials, *, mend: bool = False) -> list[Finding]:
@@ -265,10 +265,10 @@ def _mend_database(
     folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, problems: list[str]
 ) -> list[Finding]:
     try:
-        with alone(folder.path, live, env, credentials) as (_, key):
+        with open_exclusively(folder.path, live, env, credentials) as (_, key):
             figures = backups.salvage(folder, key, live.now, env)
     except apsw.Error as error:
-        raise explain(error, "saving what can be read") from error
+        raise engram_error(error, "saving what can be read") from error
     what = f"the database was damaged ({problems[0]}); {figures['memories']} memories were saved, {figures['lost']} lost."
     way_out = "The old file is kept in backups/. If a backup holds more, run `engram restore-backup`."
     return [Finding("database", Severity.WARNING, what, way_out, mended=True)]
@@ -284,8 +284,8 @@ def _text_index(
     if not mend:
         return [found]
     try:
-        with alone(folder.path, live, env, credentials) as (_, own_key):
-            writer = opening.writing(folder.database, own_key, synchronous="full", cache_kib=live.now.page_cache_kib)
+        with open_exclusively(folder.path, live, env, credentials) as (_, own_key):
+            writer = opening.connect_to_write(folder.database, own_key, synchronous="full", cache_kib=live.now.page_cache_kib)
             try:
                 with writer:
                     text_index.reindex(writer)

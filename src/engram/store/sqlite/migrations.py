@@ -18,7 +18,7 @@ import apsw
 
 from engram.env import to_micros
 from engram.errors import EngramError, MigrationFailed, VaultTooNew
-from engram.store.sqlite.connection import explain
+from engram.store.sqlite.connection import engram_error
 from engram.text.terms import digest_of, layout
 
 TYPE_CHECKING = False
@@ -623,7 +623,7 @@ def migrate(connection: apsw.Connection, now: datetime, steps: tuple[tuple[str, 
         connection.execute("COMMIT")
     except apsw.Error as error:
         _undo(connection)
-        told = explain(error, "bringing the vault's format up to date")
+        told = engram_error(error, "bringing the vault's format up to date")
         raise (told if told.code in ("E1002", "E1003", "E1006") else MigrationFailed(told.message)) from error
     except EngramError:
         _undo(connection)

@@ -1,8 +1,8 @@
-"""What the file system may tell an observer: the size in coarse steps, and no dates.
+"""File sizes in coarse steps and neutral file times, so that the file system tells an observer little about use.
 
 The database keeps free pages inside itself (encrypted like all others). Writes use them up; when they run low, the file
-grows by whole buckets within the same transaction, so that no committed state ever shows a size between two buckets.
-The moment is blurred: the free room that triggers growth is drawn anew each time (§10.4.3). The write-ahead log is
+grows by whole buckets within the same transaction, so that no committed state has a size between two buckets. The free
+room that triggers growth is drawn at random each time, which blurs the moment (§10.4.3). The write-ahead log is
 written to its full length before the first write of a session and then reused from its start.
 """
 
@@ -19,7 +19,7 @@ from engram.settings import Settings
 from engram.store.folder import VaultFolder, neutralise
 from engram.store.limits import StoreLimits
 from engram.store.sqlite.connection import PAGE_BYTES
-from engram.store.sqlite.locks import take_turn
+from engram.store.sqlite.locks import begin_with_retry
 from engram.values.frozen import mutable
 
 _PRIMING = 64
@@ -30,8 +30,8 @@ _PAD_BYTES = 3900
 
 
 @mutable
-class Silence:
-    """The padding of one database, called inside the writer's transactions."""
+class Padding:
+    """Grows and shrinks one database in whole buckets, inside the writer's transactions."""
 
     settings: Callable[[], Settings]
     env: Env
@@ -43,8 +43,8 @@ class Silence:
         """Pages in a bucket; 0 when padding is off."""
         return self.settings().size_bucket_kib * 1024 // PAGE_BYTES
 
-    def settle(self, connection: apsw.Connection) -> None:
-        """Before a commit: if the file left its bucket or free room ran low, grow to a bucket's end."""
+    def pad(self, connection: apsw.Connection) -> None:
+        """Grow the file to the end of a bucket if it left one or free room ran low. Called before a commit."""
         if not self.bucket:
             return
         if self._reserve < 0:
@@ -69,7 +69,7 @@ class Silence:
         connection.execute("DELETE FROM padding")
 
     def shrink(self, connection: apsw.Connection) -> None:
-        """Give whole buckets of free pages back to the file system, but keep what the next session's log is primed with."""
+        """Return whole buckets of free pages to the file system, keeping those that priming the next session's log needs."""
         if not self.bucket:
             connection.execute("PRAGMA incremental_vacuum").fetchall()
             return
@@ -77,23 +77,24 @@ class Silence:
         surplus = (free - _PRIMING - self.bucket) // self.bucket * self.bucket
         if surplus > 0:
             connection.execute(f"PRAGMA incremental_vacuum({surplus})").fetchall()
-        self.settle(connection)
+        self.pad(connection)
 
     def prime(self, connection: apsw.Connection, log: Path) -> None:
-        """Write the log to its full length, so that single writes do not show in its size. Only what makes the database longer
-        by a bucket, which everybody sees, makes the log longer too.
+        """Write the log to its full length, so that its size does not reveal single writes.
 
-        Free pages are rewritten round after round without syncing: the next real commit syncs the file as a whole.
+        The log grows further only with a transaction that lengthens the database by a bucket, which is visible anyway. Free
+        pages are rewritten round after round without syncing: the next real commit syncs the whole file.
         """
         if not self.bucket:
             return
         length = (self.limits.wal_pages + _PRIMING) * PAGE_BYTES
         connection.execute("PRAGMA synchronous = OFF")
         try:
-            for _ in range(2 * length // (_PRIMING * PAGE_BYTES)):  # others may start the log anew meanwhile: not for ever
+            # Bounded: other processes may restart the log meanwhile.
+            for _ in range(2 * length // (_PRIMING * PAGE_BYTES)):
                 if log.exists() and log.stat().st_size >= length:
                     break
-                take_turn(connection, "BEGIN IMMEDIATE", self.settings().write_patience_s, self.env)
+                begin_with_retry(connection, "BEGIN IMMEDIATE", self.settings().write_patience_s, self.env)
                 if _pages(connection)[1] < _PRIMING:
                     self.grow(connection, at_least=_PRIMING)
                 _fill(connection, _PRIMING)
@@ -103,7 +104,7 @@ class Silence:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             connection.execute(f"PRAGMA synchronous = {self.settings().synchronous}")
-        fold_in_if_free(connection)
+        checkpoint_if_free(connection)
 
     def lengthen(self, log: Path, pages: int) -> None:
         """Bring the log to a length of its own before the only commit of a brief store, inside that transaction, when nobody else
@@ -119,8 +120,8 @@ class Silence:
         self._reserve = self.env.below(self.limits.size_jitter_kib * 1024 // PAGE_BYTES + 1)
 
 
-def fold_in_if_free(connection: apsw.Connection) -> None:
-    """Copy what the log holds into the database, unless another process is doing just that."""
+def checkpoint_if_free(connection: apsw.Connection) -> None:
+    """Copy the log into the database, unless another process is doing so."""
     with contextlib.suppress(apsw.BusyError):
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
@@ -134,6 +135,7 @@ def hide_times(folder: VaultFolder) -> None:
 
 
 def _pages(connection: apsw.Connection) -> tuple[int, int]:
+    """Return the number of pages, and of free pages among them."""
     count = connection.execute("PRAGMA page_count").get
     free = connection.execute("PRAGMA freelist_count").get
     return int(count), int(free)

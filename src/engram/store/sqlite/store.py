@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 
 class SqliteStore:
-    """One open vault. Parts are made when they are first asked for, so that a caller loads only those that it uses."""
+    """One open vault. Each part is imported and made at its first use, so that a short-lived caller loads only what it needs."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
 
     def close(self) -> None:
-        """Finish queued writes, close every connection, release the vault's lock. Closing twice is closing once."""
+        """Finish queued writes, close every connection, release the vault's lock. A second call does nothing."""
         self.gate.close()
 
     def background(self) -> AbstractContextManager[None]:
@@ -54,12 +54,12 @@ class SqliteStore:
         return self.gate.background()
 
     def ignore_this_thread(self) -> None:
-        """Do not count what this thread does as use of the vault."""
-        self.gate.caretaker = threading.get_ident()
+        """Do not count calls from this thread as use of the vault."""
+        self.gate.maintenance_thread = threading.get_ident()
 
     @property
     def last_used(self) -> float:
-        """When somebody last used the vault, on the monotonic clock."""
+        """Monotonic time of the last use of the vault."""
         return self.gate.used_at
 
     @cached_property

@@ -1,6 +1,6 @@
-"""Making a vault where there is none: its folder, its key, its database, its header, in an order that a crash cannot spoil.
+"""Creates a vault: folder, key, database, header, in an order that survives a crash at any point.
 
-A database gets its name only once its header is on disk; where no key can be kept there is no vault.
+The database gets its final name only once the header is on disk. If no key can be stored, no vault is created.
 """
 
 from __future__ import annotations
@@ -20,45 +20,48 @@ from engram.store.limits import StoreLimits
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite import migrations
 from engram.store.sqlite import sensitivity as sensitivity
-from engram.store.sqlite.connection import explain
+from engram.store.sqlite.connection import engram_error
 from engram.store.sqlite.locks import VaultLock
-from engram.store.sqlite.padding import Silence
+from engram.store.sqlite.padding import Padding
 
 if TYPE_CHECKING:
     from engram.store.credentials import Credentials
 
 
-def make(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[str, MasterKey | None]:
-    """A new vault, and its key in hand. Processes that race here take turns, and the later ones find it made."""
+def create_vault(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials) -> tuple[str, MasterKey | None]:
+    """Create a vault; return the notice about its key, and the key.
+
+    Of processes that race here one creates the vault; the others get ("", None).
+    """
     is_new = not folder.path.exists()
     folder.make()
     lock = VaultLock(folder.lock, env)
     deadline = env.monotonic() + live.now.write_patience_s
-    while not lock.try_alone():
+    while not lock.try_exclusive():
         if folder.header.exists():
-            return "", None  # whoever was faster has it open already, so it will not be free for long
+            return "", None  # another process created the vault and has it open
         if env.monotonic() >= deadline:
-            raise VaultBusy("another process has been making this vault for too long.")
+            raise VaultBusy("another process has been creating this vault for too long.")
         env.sleep(0.02)
     try:
         if folder.header.exists():
             return "", None
-        created = _keyed(folder, live, env, credentials, is_new)
+        created = _create_key(folder, live, env, credentials, is_new)
         folder.mark()
         _make_database(folder.newborn, opening.key_for(created.master, live.now.cipher), live, env)
         write_header(folder.header, Header(live.now.cipher, created.header))
         name_newborn(folder)
         return created.notice, created.master
     except apsw.Error as error:
-        raise explain(error, "making the vault") from error
+        raise engram_error(error, "making the vault") from error
     except OSError as error:
         raise DiskFull(f"the vault at {folder.path} cannot be made ({error.strerror}).") from error
     finally:
         lock.release()
 
 
-def _keyed(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, is_new: bool) -> StoredKey:
-    """A key for a new vault. Where none can be kept there is no vault, and no folder that looks like one."""
+def _create_key(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, is_new: bool) -> StoredKey:
+    """Create and store the key of a new vault. If that fails, remove a folder that was made for it."""
     try:
         return create(env.random(16).hex(), live.now, env, vault=folder.path, key=credentials.master(), ask=credentials.ask)
     except EngramError:
@@ -69,13 +72,13 @@ def _keyed(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Crede
 
 def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env: Env) -> None:
     discard(path)
-    connection = opening.writing(path, key, synchronous="full", cache_kib=live.now.page_cache_kib)
+    connection = opening.connect_to_write(path, key, synchronous="full", cache_kib=live.now.page_cache_kib)
     try:
         migrations.migrate(connection, env.now())
         with connection:
             sensitivity.is_new(connection)
             limits = live.tuned(StoreLimits)
-            Silence(lambda: live.now, env, limits).grow(connection, at_least=limits.wal_pages)
+            Padding(lambda: live.now, env, limits).grow(connection, at_least=limits.wal_pages)
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     finally:
         connection.close()
