@@ -1,6 +1,5 @@
-"""The truth: rows, and all the SQL there is.
+"""The store: the rows of a vault, and all of the project's SQL.
 
-Comes in: values and a Reader with every call. Goes out: values. Other rooms see verbs (`contract.Store`), never SQL, and
-no verb can be called without a Reader, whose visibility is applied inside the query. The store knows no index, no model
-and no face.
+Comes in: values, and a Reader with every call. Goes out: values. Other packages use the protocols in `ports.py`, never SQL. No
+row is read without a Reader, whose visibility is part of the query. The store knows no index, no model and no interface.
 """

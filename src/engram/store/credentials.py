@@ -1,4 +1,4 @@
-"""TODO."""
+"""The credentials a caller opens a vault with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Ask = Callable[[], str | None]
 
 @frozen
 class Credentials:
-    """What the caller can open with: a key in hand, or a way to ask for a passphrase. Both may be missing."""
+    """A master key, or a callback that asks for a passphrase. Both may be missing: the key source then decides."""
 
     key: Callable[[], MasterKey] | None = None
     ask: Ask | None = None

@@ -1,4 +1,4 @@
-"""Care of a vault that is not open: its key, its backups, examination and repair. The engine's own module does the work."""
+"""Maintenance of a vault that is not open: its key, its backups, examination and repair, done by the engine's own module."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The door of the store: the only module through which other rooms reach an engine.
+"""Opens a store: the only module through which other packages reach an engine.
 
-Comes in: the location of a vault, settings, clock and credentials. Goes out: a `Store`, which is all that they know of it.
+Comes in: the location of a vault, settings, clock and credentials. Goes out: a `Store`, as `ports.py` defines it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def open_store(
 
     Returns the store and, for a new vault, the notice that says where its key is kept.
     """
-    from engram.store.sqlite.vault import open_vault  # late: whoever only names a type opens nothing
+    from engram.store.sqlite.vault import open_vault  # late, for start-up time: importing types opens nothing
 
     return open_vault(path, live, env, credentials, brief=brief)
 
@@ -38,7 +38,7 @@ def open_store(
 @contextmanager
 def open_foreign(path: Path) -> Iterator[apsw.Connection]:
     """Open another program's SQLite file for reading, without trusting its schema."""
-    from engram.store.sqlite import connection  # late: only an import of a foreign file needs it
+    from engram.store.sqlite import connection  # late: only needed to import another program's file
 
     with connection.open_foreign(path) as foreign:
         yield foreign

@@ -1,22 +1,18 @@
-"""The one place where a database is opened: the key, then each pragma as a function with its reason.
+"""Connections to the database: the binding, the key, the pragmas, and the SQL functions that seal and unseal columns.
 
-The seam to SQLite: the right binding or none, and its errors as ours.
+Binding: `apsw` and `apsw-sqlite3mc` install the same module name. The plain one ignores `PRAGMA key` and would write plaintext,
+so it is refused before a database is opened. SQLite's errors become Engram's in `engram_error`.
 
-`apsw` and `apsw-sqlite3mc` install the same module name. The plain one ignores `PRAGMA key` and would write plaintext,
-so it is refused here, before anything is opened.
+Sealed columns: each connection has the SQL functions `seal(tier, value, row, column)`, `unseal(value, row, column)`,
+`project(vector)`, `straighten(vector)` and `blind(digest)` under the vault's field key. Expressions on a cleartext row never call
+into Python.
 
-What is kept closely, as SQL sees it: functions that seal and open fields and vectors, and the expressions that use them.
+Side columns (`BESIDE`: events, steps, facts, earlier wordings, …) inherit the tier of their memory, and are also sealed if they
+hold personal data themselves. A sealed side value begins with a mark, so that it can be read whatever the tier of its memory is
+now: `shut(tier, value, place)` and `unshut(value, place)`, by the expressions `kept` and `told`.
 
-Each connection has `seal(tier, value, row, column)`, `unseal(value, row, column)`, `project(vector)` and `straighten(vector)`
-under the vault's field key. A cleartext row passes by them: its expressions never call into Python.
-
-Words that stand beside a memory (`BESIDE`: events, steps, facts, wordings of before, …) inherit its tier, and are sealed too if
-they are personal themselves. Each such value bears a mark if it is sealed, so that it opens whatever became of its memory since:
-`shut(tier, value, place)` and `unshut(value, place)`, by the expressions `kept` and `told`. `blind(digest)` is a digest under
-the key.
-
-What the text index holds of a memory: all words of a cleartext one; of a sensitive one what is left when the personal is masked
-(`contents.clear`); of a confidential one nothing, it is found by its meaning alone (§10.5.5).
+The text index holds all words of a cleartext memory; of a sensitive one the words that are left when personal data is masked
+(`contents.clear`); of a confidential one nothing: only its vector finds it (§10.5.5).
 """
 
 from __future__ import annotations
@@ -62,6 +58,7 @@ _WRITE_PROBLEMS = (
 
 
 def require_encryption() -> None:
+    """Raise EncryptionFailed if the installed `apsw` has no ciphers."""
     if not getattr(apsw, "mc_version", ""):
         raise EncryptionFailed(
             "the module `apsw` that is installed cannot encrypt; it shares its name with the one that can.",
@@ -84,7 +81,7 @@ def open_foreign(path: Path) -> Iterator[apsw.Connection]:
 
 
 def engram_error(error: apsw.Error, doing: str) -> EngramError:
-    """The error of ours that this one of SQLite's means. SQLite's text is dropped: ours names what was being done."""
+    """Return the EngramError for an error of SQLite. SQLite's own text, which may quote values, is dropped."""
     extended = getattr(error, "extendedresult", 0)
     if isinstance(error, apsw.FullError) or extended in _WRITE_PROBLEMS:
         return DiskFull(f"the disk has no room left while {doing}.")
@@ -96,21 +93,21 @@ def engram_error(error: apsw.Error, doing: str) -> EngramError:
         return VaultDamaged(f"a part of the vault does not verify ({type(error).__name__}, {extended}) while {doing}.")
     if isinstance(error, apsw.ConstraintError | apsw.MismatchError | apsw.TooBigError):
         return InvalidContent(
-            f"a rule of the vault was broken while {doing}: an id is there already, or a value is of no use.",
-            way_out="Leave the id out, so that a new one is given.",
+            f"a constraint of the vault failed while {doing}: an id exists already, or a value has the wrong type.",
+            way_out="Leave the id out, so that a new one is made.",
         )
     return WriteFailed(f"SQLite refused ({type(error).__name__}, {extended}) while {doing}.")
 
 
 FIELD_KEY = "field_key"
-"""Where a vault whose key was changed keeps the key of its fields, wrapped under that of the new master key."""
+"""Name of the row in `meta` with the field key of a vault whose master key was changed, wrapped under the new master key."""
 
 MARK = "\x01sealed:"
-"""What a sealed value begins with. Words that begin so are sealed whatever they are: no value is taken for what it is not."""
+"""Prefix of a sealed side value. Words that happen to begin with it are always sealed, so that the mark is unambiguous."""
 
 BESIDE: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {
-        "attributes": (("name",), ("value",)),  # not by memory: equal values are equal ciphertexts, and found by each other
+        "attributes": (("name",), ("value",)),  # not by memory: equal values have equal ciphertexts, so that SQL can match them
         "versions": (("memory", "number"), ("text",)),
         "status_history": (("memory", "number"), ("reason",)),
         "episodes": (("memory",), ("goal", "result")),
@@ -118,20 +115,20 @@ BESIDE: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType
         "participants": (("memory",), ("name", "role")),
         "skills": (("memory",), ("name",)),
         "skill_parts": (("memory", "part", "number"), ("text", "extra")),
-        "facts": ((), ("subject", "predicate", "object")),  # likewise: facts of one subject are found by it
+        "facts": ((), ("subject", "predicate", "object")),  # likewise: SQL matches facts of one subject
     }
 )
-"""Tables of a memory's words beside `contents`: the columns that name a row, and those that hold words. All have a `memory`."""
+"""Side tables: the columns that identify a row, and those that hold words. All have a column `memory`."""
 
 _TIERED = {
     "attributes": "unseal({0}.value, 0, 'attribute/' || {0}.name)",
     "versions": "unseal({0}.text, {0}.memory, 'version/' || {0}.number)",
 }
-"""How the two that were sealed before there were marks are opened, if their memory is kept closely."""
+"""Expressions that unseal the two columns that were sealed before there were marks, if their memory has a tier above cleartext."""
 
 
 def register(connection: apsw.Connection, cipher: FieldCipher, guarded: Callable[[], bool] = lambda: True) -> None:
-    """`guarded`: are words that are personal by themselves sealed beside a cleartext memory?"""
+    """Add the sealing functions to a connection. `guarded`: seal personal side values even of a cleartext memory."""
 
     def seal(tier: str, value: str, row: int, column: str) -> str:
         return value if tier == Sensitivity.CLEARTEXT else cipher.seal(value, f"{column}/{row}")
@@ -158,33 +155,33 @@ def register(connection: apsw.Connection, cipher: FieldCipher, guarded: Callable
 
 
 def wrapped_field_key(connection: apsw.Connection) -> bytes | None:
-    """The wrapped key of the fields, if the vault's key was ever changed."""
-    there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").get
-    found = connection.execute("SELECT value FROM meta WHERE name = ?", (FIELD_KEY,)).get if there else None
-    return None if found is None else bytes(found)
+    """Return the wrapped field key; None if the vault's key was never changed."""
+    has_meta = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").get
+    wrapped = connection.execute("SELECT value FROM meta WHERE name = ?", (FIELD_KEY,)).get if has_meta else None
+    return None if wrapped is None else bytes(wrapped)
 
 
 def opened(column: str, *, table: str = "c", tier: str = "m.tier", row: str = "m.key", place: str = "") -> str:
-    """A column of words as an expression that opens it where it is sealed. `place`: SQL for its name, if it is no column's."""
+    """Return the SQL that reads a column of a memory's own words, unsealed. `place`: SQL for the column's name in the seal."""
     name = place or f"'{column}'"
     return f"CASE {tier} WHEN 'cleartext' THEN {table}.{column} ELSE unseal({table}.{column}, {row}, {name}) END"
 
 
 def words(tier: str, value: str, row: str, column: str) -> str:
-    """A column of a memory's own words as an expression that seals a value where its tier asks for it. All is SQL."""
+    """Return the SQL that seals a value for a column of a memory's own words. All arguments are SQL."""
     return f"CASE {tier} WHEN 'cleartext' THEN {value} ELSE seal({tier}, {value}, {row}, '{column}') END"
 
 
-# ── words beside a memory ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── side columns ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def kept(table: str, column: str, value: str, tier: str, row: Iterable[str] = ()) -> str:
-    """An expression that seals a value where its tier or its words ask for it. All is SQL; `row` is what `BESIDE` names it by."""
+    """Return the SQL that seals a value for a side column. All arguments are SQL; `row` holds the identifying columns."""
     return f"shut({tier}, {value}, {_place(table, column, row)})"
 
 
 def told(table: str, column: str, alias: str, tier: str = "m.tier") -> str:
-    """A column of `BESIDE` as an expression that opens it. `tier`, its memory's, is asked only for what older releases sealed."""
+    """Return the SQL that reads a side column, unsealed. `tier`, the memory's, matters only for values of older releases."""
     value = f"{alias}.{column}"
     marked = f"substr({value}, 1, {len(MARK)}) = char(1) || '{MARK[1:]}'"
     place = _place(table, column, (f"{alias}.{name}" for name in BESIDE[table][0]))
@@ -193,12 +190,12 @@ def told(table: str, column: str, alias: str, tier: str = "m.tier") -> str:
 
 
 def either(table: str, column: str, value: str, row: Iterable[str] = ()) -> str:
-    """The forms that a value may have in a column whose rows are not named by their memory: to be looked up by `IN`."""
+    """Return the SQL of both stored forms of a value, clear and sealed, for `IN` on a column not identified by its memory."""
     return f"{value}, shut('{Sensitivity.SENSITIVE}', {value}, {_place(table, column, row)})"
 
 
 def retier(connection: apsw.Connection, memory: int, old: str, new: str, tables: Iterable[str] = BESIDE) -> None:
-    """All words beside a memory as its tier has them now. (The memory's own, and its turns, have a tier in their rows.)"""
+    """Rewrite the side columns of a memory for its new tier. (Its own words, and its turns, have a tier in their rows.)"""
     for table in tables:
         row, columns = BESIDE[table]
         changes = ", ".join(
@@ -211,65 +208,65 @@ def retier(connection: apsw.Connection, memory: int, old: str, new: str, tables:
 
 
 PUT_AWAY = "CAST('sealed:' || seal('confidential', ?3, ?1, 'mind/' || ?2) AS BLOB)"
-"""What was put away, sealed: of scope, name, and the body's bytes as Latin-1."""
+"""SQL of a sealed working snapshot, from scope, name, and the bytes of the body as Latin-1."""
 
 
 def seal_put_away(connection: apsw.Connection) -> None:
-    """Words are kept more closely from now on, and what anybody put away in the clear may hold them: all of it is sealed."""
+    """Seal every working snapshot that is in the clear: it may hold words whose tier was just raised."""
     clear = "SELECT scope, name, body FROM working_snapshots WHERE substr(body, 1, 7) <> CAST('sealed:' AS BLOB)"
-    found: list[Any] = connection.execute(clear).fetchall()
-    for scope, name, body in found:
+    rows: list[Any] = connection.execute(clear).fetchall()
+    for scope, name, body in rows:
         values = (scope, name, body.decode("latin-1"))
         connection.execute(f"UPDATE working_snapshots SET body = {PUT_AWAY} WHERE scope = ?1 AND name = ?2", values)
 
 
 def _place(table: str, column: str, row: Iterable[str]) -> str:
-    """What a sealed value is bound to, as SQL: ciphertext that is moved does not open."""
+    """Return the SQL of the place a sealed value is bound to: ciphertext copied to another place does not unseal."""
     return " || '/' || ".join((f"'{table}.{column}'", *row))
 
 
 # ── vectors, digests and the text index ────────────────────────────────────────────────────────────────────────────────────
 
 VECTOR = "CASE WHEN m.tier = 'confidential' AND e.vector IS NOT NULL THEN straighten(e.vector) ELSE e.vector END"
-"""A stored vector as the index takes it; none, where none was made yet."""
+"""SQL of a stored vector as the index needs it; NULL if there is none yet."""
 
 INDEXED = "CASE m.tier WHEN 'cleartext' THEN c.text WHEN 'sensitive' THEN c.clear ELSE '' END"
-"""What the text index was told of a memory's words."""
+"""SQL of the words of a memory that the text index holds."""
 
 
 def digest(tier: str, plain: str) -> str:
-    """A wording's digest as its tier has it stored; both are SQL."""
+    """Return the SQL of the stored form of a text's digest, blinded above cleartext. Both arguments are SQL."""
     return f"CASE {tier} WHEN 'cleartext' THEN {plain} ELSE blind({plain}) END"
 
 
 def digests(connection: apsw.Connection, plain: Iterable[bytes]) -> dict[bytes, bytes]:
-    """Every form that these may be stored in, each with the plain one."""
-    forms = {one: one for one in plain}
-    blinded = connection.executemany("SELECT blind(?)", [(one,) for one in forms])
-    return forms | {bytes(row[0]): one for row, one in zip(list(blinded), list(forms), strict=True)}
+    """Map every stored form of these digests, plain and blinded, to the plain digest."""
+    forms = {digest: digest for digest in plain}
+    blinded = connection.executemany("SELECT blind(?)", [(digest,) for digest in forms])
+    return forms | {bytes(row[0]): digest for row, digest in zip(list(blinded), list(forms), strict=True)}
 
 
 def clear_of(memory: Memory) -> str:
-    """What may stand in the text index of a sensitive memory: the rest of its words; nothing, if it cannot be told what is."""
+    """Return the words of a sensitive memory with personal data masked; "" for other tiers or if no span is known."""
     return rest_of(memory.text) if memory.tier is Sensitivity.SENSITIVE else ""
 
 
 def _is_personal(text: str) -> bool:
-    from engram.guard import personal_data  # only writing needs its patterns, which take longer to make than a hook has
+    from engram.guard import personal_data  # late: only writes need its patterns, which take longer to compile than a hook has
 
     return bool(personal_data.find_sensitive(text))
 
 
 def rest_of(text: str) -> str:
-    """Words that are kept closely, without what makes them so; nothing, if that cannot be told from them."""
-    from engram.guard import personal_data  # as above
+    """Return a text with its personal data masked; "" if none is found, so that it is unknown what to mask."""
+    from engram.guard import personal_data  # late, as above
 
     spans = personal_data.find_sensitive(text)
     return personal_data.mask(text, spans) if spans else ""
 
 
 def indexed_of(memory: Memory) -> str:
-    """The words of a memory that go into the text index."""
+    """Return the words of a memory that go into the text index."""
     return memory.text if memory.tier is Sensitivity.CLEARTEXT else clear_of(memory)
 
 
@@ -278,29 +275,29 @@ _PLAIN_MAGIC = b"SQLite format 3\x00"
 
 
 class DatabaseKey:
-    """The database sub-key for as long as connections may be opened with it, and the cipher it is for."""
+    """The database subkey, its cipher, and the cipher of sealed fields. `wipe` erases the keys from memory."""
 
     def __init__(self, material: bytearray, cipher: str, fields: FieldCipher) -> None:
         self._material = material
         self._held = lock_buffer(material)
         self.cipher = cipher
-        self._own = fields  # made from the master key; the vault's fields are under it, or under one that it wraps
+        self._own = fields  # made from the master key; fields are sealed under it, or under a key that it wraps
         self._fields: FieldCipher | None = None
         self.guarded: Callable[[], bool] = lambda: True
-        """Are words that are personal by themselves sealed, whatever they stand beside? (`guard_personal`)"""
+        """Returns True if personal side values are sealed even beside a cleartext memory (setting `guard_personal`)."""
 
     def __repr__(self) -> str:
         return f"DatabaseKey({self.cipher})"
 
     def give_to(self, connection: apsw.Connection) -> None:
-        """Raw key bytes, not a passphrase: SQLite's own derivation would cost 24 to 129 ms a connection."""
+        """Set cipher and key on a connection. Raw key bytes: SQLite's own key derivation costs 24 to 129 ms a connection."""
         for statement in CIPHERS[self.cipher]:
             connection.execute(statement)
-        # A pragma takes text only, so one immutable copy of the key exists until it is collected: docs/security.md.
+        # A pragma takes only text, so an immutable copy of the key exists until it is collected: docs/security.md.
         connection.execute(f'PRAGMA key = "raw:{self._material.hex()}"', can_cache=False)
 
     def fields_of(self, connection: apsw.Connection) -> FieldCipher:
-        """The cipher of this vault's fields."""
+        """Return the cipher of this vault's sealed fields."""
         if self._fields is None:
             wrapped = wrapped_field_key(connection)
             if wrapped is None:
@@ -309,7 +306,7 @@ class DatabaseKey:
         return self._fields
 
     def hand_fields_to(self, connection: apsw.Connection, following: DatabaseKey) -> bytes:
-        """The key of this vault's fields as the next key opens it: it goes into `meta` when a vault changes its key."""
+        """Return the field key wrapped under the next master key, for `meta` when a vault's key is changed."""
         return following._own.wrap(self.fields_of(connection))
 
     def wipe(self) -> None:
@@ -336,7 +333,7 @@ def key_for(master: MasterKey, cipher: str) -> DatabaseKey:
 
 
 def connect_to_write(path: Path, key: DatabaseKey, *, synchronous: str, cache_kib: int) -> apsw.Connection:
-    """A connection that writes; the database is made if missing."""
+    """Return a connection that writes; the database is created if missing."""
     touch_private(path)
     connection = _connect(path, key, apsw.SQLITE_OPEN_READWRITE)
     vacuum_incrementally(connection)
@@ -353,7 +350,7 @@ def connect_to_write(path: Path, key: DatabaseKey, *, synchronous: str, cache_ki
 def connect_to_read(
     path: Path, key: DatabaseKey, *, cache_kib: int, immutable: bool = False, keep_log: bool = False
 ) -> apsw.Connection:
-    """A connection that changes nothing. `immutable` is for a file system that cannot be written at all."""
+    """Return a connection that reads. `immutable`: the file system is read-only. `keep_log`: closing leaves the log as it is."""
     mode = apsw.SQLITE_OPEN_READONLY if immutable else apsw.SQLITE_OPEN_READWRITE
     connection = _connect(path, key, mode, immutable=immutable, keep_log=keep_log)
     refuse_changes(connection)
@@ -365,7 +362,7 @@ def connect_to_read(
 
 def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False, keep_log: bool = False) -> apsw.Connection:
     require_encryption()
-    # Not `as_uri`, for which Python 3.14 loads a client for HTTP: 30 ms before a hook can answer.
+    # Not `as_uri`: in Python 3.14 it imports an HTTP client, 30 ms that a hook has to wait.
     name = os.fsencode(path.absolute().as_posix().removeprefix("/")).hex("%")
     name = f"file:///%{name}?immutable=1" if immutable else f"file:///%{name}"
     connection = apsw.Connection(name, flags=mode | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOMUTEX)
@@ -373,30 +370,30 @@ def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False
         connection.set_busy_timeout(100)
         keep_query_plans(connection)
         if keep_log:
-            keep_log_on_close(connection)  # before the first page is read: that may already refuse
+            keep_log_on_close(connection)  # before the first page is read, which may raise
         key.give_to(connection)
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # the first page now verifies, or raises
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # raises if the first page does not verify
         register(connection, key.fields_of(connection), lambda: key.guarded())
-    except BaseException:  # an interrupt too: a connection that nobody has would keep the log in use
+    except BaseException:  # an interrupt too: a leaked connection would keep the log in use
         connection.close()
         raise
     return connection
 
 
 def keep_query_plans(connection: apsw.Connection) -> None:
-    """A plan may not depend on bound values. This build of SQLite (STAT4) would otherwise prepare `column = ?` anew for
+    """Forbid query plans that depend on bound values. This build of SQLite (STAT4) would otherwise prepare `column = ?` again for
     every value: 80 instead of 29 µs for a text search of one rare word, 97 instead of 16 µs for a look-up by `id = ?`."""
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
 
 
 def vacuum_incrementally(connection: apsw.Connection) -> None:
-    """Only before the first table; lets closing shrink the file by whole buckets instead of rewriting it."""
+    """Enable incremental vacuum, so that closing can shrink the file by whole buckets. Takes effect only on an empty database."""
     if connection.execute("PRAGMA auto_vacuum").get != 2:  # setting it again would wait for other writers
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
 
 
 def use_write_ahead_log(connection: apsw.Connection) -> None:
-    """Readers go on while one process writes. A file system without shared memory answers with another mode."""
+    """Use the write-ahead log, so that readers go on while a process writes. A file system without shared memory refuses."""
     if connection.execute("PRAGMA journal_mode = WAL").get != "wal":
         raise StorageError(
             "this file system cannot share memory between processes, which the vault's log needs.",
@@ -405,7 +402,7 @@ def use_write_ahead_log(connection: apsw.Connection) -> None:
 
 
 def refuse_changes(connection: apsw.Connection) -> None:
-    """Not a read-only handle: the last connection out must be able to fold the log in and remove it."""
+    """Refuse writes by SQL. The file handle stays writable: the last connection to close must checkpoint and remove the log."""
     connection.execute("PRAGMA query_only = ON")
 
 
@@ -414,39 +411,39 @@ def allow_changes(connection: apsw.Connection) -> None:
 
 
 def zero_deleted_content(connection: apsw.Connection) -> None:
-    """Deleted content is zeroed in its page, so that a key found later does not bring it back."""
+    """Overwrite deleted content with zeros in its page, so that a key found later cannot decrypt it."""
     connection.execute("PRAGMA secure_delete = ON").fetchall()
 
 
 def enforce_foreign_keys(connection: apsw.Connection) -> None:
-    """Side tables go with their memory, whichever verb deletes it."""
+    """Enforce foreign keys: rows of side tables are deleted with their memory."""
     connection.execute("PRAGMA foreign_keys = ON")
 
 
 def sync_commits(connection: apsw.Connection, synchronous: str) -> None:
-    """FULL: a commit is on the disk before it is acknowledged, power loss included."""
+    """Set how commits are synced. FULL: a commit survives power loss once it is acknowledged."""
     connection.execute(f"PRAGMA synchronous = {'NORMAL' if synchronous == 'normal' else 'FULL'}")
 
 
 def disable_automatic_checkpoints(connection: apsw.Connection) -> None:
-    """The writer folds the log in after it has answered its callers, not while they wait."""
+    """Turn off automatic checkpoints: the writer makes them after it has answered its callers, not while they wait."""
     connection.wal_autocheckpoint(0)
 
 
 def set_cache_size(connection: apsw.Connection, kib: int) -> None:
-    """Decrypted pages at hand; memory mapping cannot serve encrypted pages."""
+    """Set the size of the cache of decrypted pages. Memory mapping is no alternative: it cannot serve encrypted pages."""
     connection.execute(f"PRAGMA cache_size = -{int(kib)}")
 
 
 def keep_temporary_data_in_memory(connection: apsw.Connection) -> None:
-    """Sorters and temporary tables would otherwise spill to files of their own."""
+    """Keep sorters and temporary tables in memory instead of in files outside the vault."""
     connection.execute("PRAGMA temp_store = MEMORY")
 
 
 def refuse_plaintext(path: Path) -> None:
-    """The last trap: a misspelt cipher pragma is ignored and the file comes out readable.
+    """Raise EncryptionFailed if a new database is plaintext: SQLite ignores a misspelt cipher pragma.
 
-    For a new file with no connection on it: reading it drops this process's locks (see `touch_private`).
+    No connection may be open on it: reading the file drops this process's locks (see `touch_private`).
     """
     with path.open("rb") as file:
         if file.read(len(_PLAIN_MAGIC)) == _PLAIN_MAGIC:
@@ -454,10 +451,10 @@ def refuse_plaintext(path: Path) -> None:
 
 
 def keep_log_on_close(connection: apsw.Connection) -> None:
-    """Closing this connection folds nothing in: a vault that is refused stays byte for byte as it was."""
+    """Make closing this connection leave the log, so that a vault that is refused stays byte for byte as it was."""
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
 
 def checkpoint_on_close(connection: apsw.Connection) -> None:
-    """The opposite, for one that was let in: the last connection out folds the log in and removes it."""
+    """Undo `keep_log_on_close`: the last connection to close checkpoints and removes the log."""
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
