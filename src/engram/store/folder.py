@@ -1,8 +1,8 @@
-"""The vault as a folder: where each file lies, who may read it, and the public header.
+"""The vault as a folder: paths, permissions, and the public header.
 
 `vault.toml` holds what is needed to find the key and to open the database (format, cipher, key source, KDF parameters)
-and no secret. It is written once, whole, and guarded by a checksum, so that damage to it is not mistaken for a wrong
-key. File names say nothing about content or time.
+and no secret. It is replaced as a whole and carries a checksum, so that damage to it is not mistaken for a wrong
+key. File names reveal neither content nor time.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ log = Log("engram.store")
 
 FORMAT = 1
 _NEUTRAL_NS = 86_400 * 10**9
-"""The one date that vault files show: a day after the epoch, which no tool takes for "unknown"."""
+"""The date that all vault files show: a day after the epoch, because some tools take the epoch itself for "unknown"."""
 
 _HEADER_COPIES = "Run `engram doctor --repair`, which takes the newest sound copy from backups/."
-_DIGITS = 19  # of a number that TOML may not take
+_DIGITS = 19  # a number of this many digits may exceed TOML's 64 bits
 _MARKERS = {".gitignore": "*\n", ".nomedia": "", ".noindex": ""}
-_OURS = {"backups", "index", "notes", *_MARKERS}
+_VAULT_NAMES = {"backups", "index", "notes", *_MARKERS}
 
 
 @frozen
 class Header:
-    """What `vault.toml` says. While its key is being changed it names two: `key`, and `next` with what leads from the one
-    to the other (`handover`: the next key, sealed under the present one)."""
+    """The content of `vault.toml`. During a change of keys it also names the `next` key, and `handover` holds that key sealed
+    under the present one."""
 
     cipher: str
     key: KeyHeader
@@ -48,7 +48,7 @@ class Header:
 
 
 def hide(path: Path) -> None:
-    """Where the platform has a mark for that, keep a folder out of listings; elsewhere its name does that."""
+    """Set the hidden flag of a folder on platforms that have one; elsewhere its dotted name hides it."""
     if hasattr(os, "chflags"):  # macOS and the BSDs
         with suppress(OSError):
             os.chflags(path, getattr(stat, "UF_HIDDEN", 0))
@@ -56,7 +56,7 @@ def hide(path: Path) -> None:
 
 @frozen
 class VaultFolder:
-    """Paths of one vault. Making one touches nothing."""
+    """Paths of one vault. Creating the value touches no file."""
 
     path: Path
 
@@ -70,7 +70,7 @@ class VaultFolder:
 
     @property
     def newborn(self) -> Path:
-        """The database while it is being made; it gets its name once the header is written."""
+        """The database while it is being created; it is renamed to `database` once the header is written."""
         return self.path / "vault.db.new"
 
     @property
@@ -79,10 +79,10 @@ class VaultFolder:
 
     @property
     def has_log(self) -> bool:
-        """Is there more than the name of a log? Somebody has the vault open, or had it when they were cut short."""
+        """True if there is a non-empty write-ahead log: a process has the vault open, or crashed with it open."""
         try:
             return self.wal.stat().st_size > 0
-        except FileNotFoundError:  # asked for once: the last one out may be taking it along right now
+        except FileNotFoundError:  # no `exists` first: the last process to close may remove it at any time
             return False
 
     @property
@@ -91,12 +91,12 @@ class VaultFolder:
 
     @property
     def turn(self) -> Path:
-        """Carries the lock of whoever makes a backup."""
+        """The lock file of the process that makes a backup."""
         return self.path / "vault.turn"
 
     @property
     def fill(self) -> Path:
-        """Carries the lock of whoever makes the vectors of a page of memories that have none."""
+        """The lock file of the process that backfills missing vectors."""
         return self.path / "vault.fill"
 
     @property
@@ -105,18 +105,18 @@ class VaultFolder:
 
     @property
     def index(self) -> Path:
-        """What indexes put away to be faster next time; safe to delete."""
+        """The folder of index snapshots; safe to delete."""
         return self.path / "index"
 
     def exists(self) -> bool:
-        """Is there a vault, or what is left of one? A folder that held a vault is never taken for a new one."""
+        """Return True if there is a vault or the remains of one. Such a folder is never taken for a new one."""
         return any(path.exists() for path in (self.header, self.database, self.wal)) or any(self.backups.glob("*.db"))
 
     def make(self) -> None:
-        """Create the folder for its owner only. A folder that holds other things is left alone."""
+        """Create the folder with access for its owner only. Raises if it exists and holds other files than a vault's."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            strangers = sorted(entry.name for entry in self.path.iterdir() if not _is_ours(entry.name))
+            foreign = [entry.name for entry in self.path.iterdir() if not _is_vault_file(entry.name)]
         except NotADirectoryError as error:
             raise NotFound(f"{self.path} is a file, not a folder.", way_out="Name a folder for the vault.") from error
         except FileExistsError as error:
@@ -126,23 +126,23 @@ class VaultFolder:
                 f"the vault folder {self.path} cannot be made ({error.strerror}).",
                 way_out="Name another with --vault or ENGRAM_HOME, or make the folder above it writable.",
             ) from error
-        if strangers and not self.exists():
+        if foreign and not self.exists():
             raise NotFound(
-                f"{self.path} is not a vault and holds other files ({len(strangers)} of them).",
+                f"{self.path} is not a vault and holds other files ({len(foreign)} of them).",
                 way_out="Name an empty or new folder.",
             )
         self.path.chmod(0o700)
 
     def mark(self) -> None:
-        """Keep the vault out of version control, galleries and search. The caller holds the vault alone."""
+        """Write the marker files that keep the vault out of version control, galleries and search. Needs the exclusive lock."""
         for name, content in _MARKERS.items():
             write_private(self.path / name, content.encode())
 
     def unmake(self) -> None:
-        """Take back what `make` did, if nothing but the lock came into it since. The caller holds the vault alone."""
+        """Remove the folder if it holds nothing but the lock. Needs the exclusive lock."""
         with suppress(OSError):
             entries = list(self.path.iterdir())
-            if all(entry.name.startswith(self.lock.name) for entry in entries):  # who holds it has a journal beside it
+            if all(entry.name.startswith(self.lock.name) for entry in entries):  # a held lock has a journal beside it
                 for entry in entries:
                     entry.unlink()
                 self.path.rmdir()
@@ -151,11 +151,12 @@ class VaultFolder:
         return os.access(self.path, os.W_OK) and not _mounted_read_only(self.path)
 
 
-def _is_ours(name: str) -> bool:
-    return name in _OURS or name.startswith("vault.") or name.removesuffix(".new") in _MARKERS
+def _is_vault_file(name: str) -> bool:
+    return name in _VAULT_NAMES or name.startswith("vault.") or name.removesuffix(".new") in _MARKERS
 
 
 def read_header(path: Path) -> Header:
+    """Read and verify the header. Raises VaultDamaged, or VaultTooNew for a format of a later release."""
     try:
         table = _table(_read_quietly(path).decode("utf-8"))
     except FileNotFoundError as error:
@@ -164,33 +165,33 @@ def read_header(path: Path) -> Header:
         raise _damaged(path) from error
     except OSError as error:
         raise VaultDamaged(f"{path} cannot be read ({error.strerror}).") from error
-    found = table.get("format")
-    if isinstance(found, int) and found > FORMAT and table.get("check") == _checksum(table):
-        raise VaultTooNew(f"this vault has format {found}; this release reads formats up to {FORMAT}.")
+    version = table.get("format")
+    if isinstance(version, int) and version > FORMAT and table.get("check") == _checksum(table):
+        raise VaultTooNew(f"this vault has format {version}; this release reads formats up to {FORMAT}.")
     key = table.get("key")
-    if found != FORMAT or table.get("check") != _checksum(table) or not isinstance(key, dict):
+    if version != FORMAT or table.get("check") != _checksum(table) or not isinstance(key, dict):
         raise _damaged(path)
-    made = Header(cipher=str(table.get("cipher")), key=from_table(key), format=found)
+    header = Header(cipher=str(table.get("cipher")), key=from_table(key), format=version)
     following = table.get("next")
     if not isinstance(following, dict):
-        return made
+        return header
     handover = following.get("handover")
     if not isinstance(handover, str) or not is_hex(handover):
         raise _damaged(path)
-    return replace(made, next=from_table(following), handover=bytes.fromhex(handover))
+    return replace(header, next=from_table(following), handover=bytes.fromhex(handover))
 
 
 def _table(text: str) -> dict[str, object]:
-    """TOML. What stands as `write_header` writes it is read without the library for it, which a hook would wait for."""
+    """Parse TOML. Text as `write_header` writes it is parsed here, to save a hook the time to import `tomllib`."""
     table: dict[str, object] = {}
-    place = table
+    current = table
     for line in text.split("\n"):
-        name, equals, told = line.partition(" = ")
+        name, equals, literal = line.partition(" = ")
         section = line[1:-1]
         if _is_plain(section) and line == f"[{section}]" and section not in table:
-            table[section] = place = {}
-        elif equals and _is_plain(name) and name not in place and (value := _value(told)) is not None:
-            place[name] = value
+            table[section] = current = {}
+        elif equals and _is_plain(name) and name not in current and (value := _value(literal)) is not None:
+            current[name] = value
         elif line and not (line.startswith("# ") and line.isprintable()):
             break
     else:
@@ -204,17 +205,16 @@ def _is_plain(name: str) -> bool:
     return name.isascii() and name.isidentifier() and name.islower()
 
 
-def _value(told: str) -> int | str | None:
-    """A number or a text that stands for itself; None for whatever else TOML may say. Without patterns, which would have to be
-    compiled first."""
-    if told.isascii() and told.isdecimal() and len(told) < _DIGITS and (told == "0" or told[0] != "0"):
-        return int(told)
-    text = told[1:-1]
-    return text if told == f'"{text}"' and text.isprintable() and not ('"' in text or "\\" in text) else None
+def _value(literal: str) -> int | str | None:
+    """Return the value of a plain number or text; None for other TOML. No regular expression: compiling one takes time."""
+    if literal.isascii() and literal.isdecimal() and len(literal) < _DIGITS and (literal == "0" or literal[0] != "0"):
+        return int(literal)
+    text = literal[1:-1]
+    return text if literal == f'"{text}"' and text.isprintable() and not ('"' in text or "\\" in text) else None
 
 
 def _read_quietly(path: Path) -> bytes:
-    """Without a trace of the time, where the system lets the owner ask for that (§10.4.4)."""
+    """Read a file without changing its access time, on systems that offer this to the owner (§10.4.4)."""
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags | getattr(os, "O_NOATIME", 0))
@@ -238,12 +238,12 @@ def write_header(path: Path, header: Header) -> None:
     ]
     for name, values in tables.items():
         lines += ["", f"[{name}]"]
-        lines += [f"{one} = {value}" if isinstance(value, int) else f'{one} = "{value}"' for one, value in values.items()]
+        lines += [f"{key} = {value}" if isinstance(value, int) else f'{key} = "{value}"' for key, value in values.items()]
     write_private(path, ("\n".join(lines) + "\n").encode())
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file for its owner only, durable and whole: a temporary beside it, synced, then renamed over it."""
+    """Write a file for its owner only, atomically and durably: a temporary file is synced, then renamed over it."""
     temporary = path.with_name(path.name + ".new")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -258,7 +258,7 @@ def write_private(path: Path, content: bytes) -> None:
 
 @contextmanager
 def private_file(path: Path) -> Iterator[BinaryIO]:
-    """Write a large file for its owner only: it has its name once it is whole, and is gone if it never was."""
+    """Write a large file for its owner only: it gets its name when complete, and is removed on an error."""
     temporary = path.with_name(path.name + ".new")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -275,10 +275,10 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def touch_private(path: Path) -> None:
-    """Make an empty file for its owner only, before anything else could make it for everyone.
+    """Create an empty file for its owner only, before SQLite would create it with the default permissions.
 
-    A file that is there is not even opened: on POSIX, closing any descriptor of a file drops every lock that this process
-    holds on it, SQLite's own included.
+    An existing file is not opened: on POSIX, closing any descriptor of a file drops every lock that this process
+    holds on it, SQLite's included.
     """
     if path.exists():
         return
@@ -289,7 +289,7 @@ def touch_private(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename in this folder durable. Windows has no such call and needs none."""
+    """Make a rename in this folder durable. Windows needs no such call."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -300,7 +300,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def neutralise(path: Path) -> None:
-    """Show the one neutral date instead of when the file was used (§10.4.4). A file that is gone shows nothing."""
+    """Set a file's times to the neutral date, so that they do not show when it was used (§10.4.4)."""
     try:
         os.utime(path, ns=(_NEUTRAL_NS, _NEUTRAL_NS))
     except (FileNotFoundError, PermissionError):
@@ -310,32 +310,35 @@ def neutralise(path: Path) -> None:
 
 
 def clear_snapshots(folder: VaultFolder) -> bool:
-    """Remove every file of `index/`, those being written too; False if one could not be."""
+    """Remove every file of `index/`, also unfinished ones; False if one could not be removed."""
     try:
-        while files := list(folder.index.glob("*")):  # again: one may just have got its name
+        while files := list(folder.index.glob("*")):  # repeated: a writer may just have renamed one
             for path in files:
                 path.unlink(missing_ok=True)
     except OSError as error:
-        log.warning("a snapshot of an index could not be removed: %s", error.strerror)
+        log.warning("an index snapshot could not be removed: %s", error.strerror)
         return False
     return True
 
 
 def sweep_snapshots(folder: VaultFolder) -> None:
-    """Remove what a writer that was cut short left behind. The caller is alone."""
+    """Remove unfinished snapshots of a process that crashed. Needs the exclusive lock."""
     for path in folder.index.glob("*.part"):
         path.unlink(missing_ok=True)
 
 
 def hide_snapshot_times(folder: VaultFolder) -> None:
+    """Set the neutral date on the snapshots and their folder."""
     for path in (*folder.index.glob("*.snap"), folder.index):
         neutralise(path)
 
 
 def name_newborn(folder: VaultFolder) -> None:
-    """Let a database that is whole take its place: the last step of making, restoring or repairing a vault, and of one
-    that was cut short. The database went first and its log follows here: a database that stayed without its log would
-    open without its latest writes, and a log that stayed would be folded into the new file. The caller is alone."""
+    """Rename a complete new database into place: the last step of creating, restoring or repairing a vault, also after a crash.
+
+    The old database was moved away before; its log follows here, because SQLite would replay it into the new file. Needs the
+    exclusive lock.
+    """
     if not folder.newborn.exists() or folder.database.exists():
         return
     if folder.wal.exists():
@@ -355,12 +358,13 @@ def last_kept(folder: VaultFolder) -> int:
 
 
 def discard(database: Path) -> None:
+    """Remove a database with its log, shared memory and journal."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         database.with_name(database.name + suffix).unlink(missing_ok=True)
 
 
 def _checksum(table: Mapping[str, object]) -> str:
-    """Over every value but itself, in one canonical order."""
+    """Return the checksum of a header: over every value but the checksum, in sorted order."""
 
     def flat(prefix: str, values: Mapping[str, object]) -> list[str]:
         lines: list[str] = []

@@ -1,4 +1,4 @@
-"""How long calls take: the last so many of each kind, and their percentiles. Cheap enough to be always on."""
+"""Latencies of the last calls of each operation, and their percentiles. Cheap enough to be always on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from engram.types import Latency
 
 
 class Meter:
+    """Records the latency of calls by operation; safe to use from several threads."""
+
     def __init__(self, monotonic: Callable[[], float], window: int) -> None:
         self._monotonic = monotonic
         self._window = window
@@ -19,7 +21,7 @@ class Meter:
 
     @contextmanager
     def time(self, operation: str) -> Iterator[None]:
-        """Count a call that ends well; a failing one says nothing about speed."""
+        """Record the time of a call that succeeds; the time of a failing one says nothing about speed."""
         start = self._monotonic()
         yield
         spent = self._monotonic() - start
@@ -36,5 +38,5 @@ class Meter:
 
 
 def _percentile(ordered: list[float], share: float) -> float:
-    """In milliseconds, the nearest rank."""
+    """Return the nearest-rank percentile in milliseconds."""
     return round(ordered[min(int(share * len(ordered)), len(ordered) - 1)] * 1000, 3)

@@ -1,4 +1,4 @@
-"""What may become a row: the one check of shapes and sizes, before anything is queued.
+"""Checks of types and sizes before a write is queued: the one place that decides what can become a row.
 
 Callers are other people's programs, so types are checked as well as lengths. Messages name the field, never its content.
 """
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from engram.values.episodes import EpisodeEvent, Participant
 
 _NAME_BYTES = 256
-_OURS = "engram:"
 """Longest id, category, scope or kind of link: names, not content."""
 
+_RESERVED = "engram:"
+"""Prefix of attribute names that Engram itself uses."""
+
 _PLAIN_NAME = 24
-"""Shorter names of letters alone are looked at no further: no attack fits, and no secret is like that."""
+"""Shorter names made only of letters are not screened: they are too short for an attack and unlike a secret."""
 
 _ATTRIBUTES = 64
 _WHOLE = "Take it out, or decode the text again with errors='replace'."
@@ -34,7 +36,7 @@ _SCALE_BYTES = 4
 _SHORTER, _NAMES, _NUMBERS = ("summary", "key_fact", "tag"), ("id", "category"), ("importance", "confidence", "strength")
 _SORTS: dict[str, type] = {"kind": Kind, "source": Source, "status": Status, "pinned": bool, "tier": Sensitivity}
 _TIMES = ("happened_at", "happened_until", "valid_from", "valid_until", "learned_at", "accessed_at")
-_shorter, _names, _numbers, _times = (attrgetter(*some) for some in (_SHORTER, _NAMES, _NUMBERS, _TIMES))
+_shorter, _names, _numbers, _times = (attrgetter(*fields) for fields in (_SHORTER, _NAMES, _NUMBERS, _TIMES))
 _sorts = attrgetter(*_SORTS)
 
 
@@ -73,12 +75,12 @@ def check_turn(turn: Turn, settings: Settings) -> None:
 
 
 def check_speaker(name: str, settings: Settings) -> None:
-    """A name of others' choice: it is refused only where it is plainly an attack."""
+    """Check a speaker's name. The caller did not choose it, so only a certain attack is refused."""
     check_name("speaker", name, settings, plainly=True)
 
 
 def check_words(what: str, text: object, settings: Settings) -> None:
-    """Words that are no turn and no memory, such as what is brought to mind."""
+    """Check a text that is neither a turn nor a memory, such as an item of working memory."""
     _text(what, text, settings.turn_bytes)
 
 
@@ -91,27 +93,31 @@ def check_period(since: datetime | None, until: datetime | None) -> None:
 def check_filter(kinds: Iterable[object], statuses: Iterable[object], since: datetime | None, until: datetime | None) -> None:
     check_period(since, until)
     for name, given, known in (("kind", kinds, tuple(Kind)), ("status", statuses, tuple(Status))):
-        if any(one not in known for one in given):
-            raise InvalidQuery(f"there is no such {name}.", way_out=f"Say one of {', '.join(known)}.")
+        if any(value not in known for value in given):
+            raise InvalidQuery(f"there is no such {name}.", way_out=f"Use one of {', '.join(known)}.")
 
 
 def check_name(what: str, name: str, settings: Settings, *, plainly: bool = False) -> None:
-    """A word of the caller's own, such as a category. It stands in answers beside the words, and nobody looks into it again."""
+    """Check a name that the caller chose, such as a category: answers carry it beside the words, without further screening.
+
+    `plainly`: refuse only a certain attack.
+    """
     _text(what, name, _NAME_BYTES)
     if len(name) >= _PLAIN_NAME or not name.replace("_", "").isalpha():
-        _look_into(what, name, settings.catch_secrets, settings.guard_injection, plainly)
+        _screen(what, name, settings.catch_secrets, settings.guard_injection, plainly)
 
 
-@lru_cache(256)  # a speaker's comes with every turn
-def _look_into(what: str, name: str, catch_secrets: bool, guard_injection: bool, plainly: bool) -> None:
-    from engram.guard import injection, secrets  # here for start-up time: hardly a name comes so far
+@lru_cache(256)  # every turn brings the name of its speaker
+def _screen(what: str, name: str, catch_secrets: bool, guard_injection: bool, plainly: bool) -> None:
+    """Raise if a name holds a secret or reads as an injection."""
+    from engram.guard import injection, secrets  # late, for start-up time: few names need it
     from engram.guard.injection import InjectionVerdict
 
     if catch_secrets and secrets.find(name):
         raise InvalidContent(f"the {what} holds a secret (a key, a token or a password), and secrets are not kept.")
-    said = name.replace("_", " ").replace("-", " ")
-    suffered = (InjectionVerdict.CLEAN, InjectionVerdict.FLAGGED) if plainly else (InjectionVerdict.CLEAN,)
-    if guard_injection and injection.assess_cached(said).verdict not in suffered:
+    words = name.replace("_", " ").replace("-", " ")
+    accepted = (InjectionVerdict.CLEAN, InjectionVerdict.FLAGGED) if plainly else (InjectionVerdict.CLEAN,)
+    if guard_injection and injection.assess_cached(words).verdict not in accepted:
         raise InjectionBlocked(f"the {what} reads as an attack on the model that would read it.", way_out="Use a plain word.")
 
 
@@ -121,7 +127,7 @@ def check_edges(edges: Sequence[Edge], settings: Settings) -> None:
         if not edge.kind:
             raise InvalidContent("a link needs a kind.", way_out="Name one, such as related_to.")
         if edge.source == edge.target:
-            raise InvalidContent("a memory is not linked to itself.", way_out="Give the ids of two memories.")
+            raise InvalidContent("a memory cannot be linked to itself.", way_out="Give the ids of two memories.")
         _number("weight", edge.weight)
         _number("confidence", edge.confidence)
         _time("created_at", edge.created_at)
@@ -141,19 +147,19 @@ def check_event(event: EpisodeEvent, settings: Settings) -> None:
 def check_participants(participants: Sequence[Participant], settings: Settings) -> None:
     if len(participants) > _ATTRIBUTES:
         raise ContentTooLarge(f"an episode has {len(participants)} participants; the limit is {_ATTRIBUTES}.")
-    for one in participants:
-        check_name("name of a participant", one.name, settings)
-        check_name("role", one.role, settings)
+    for participant in participants:
+        check_name("name of a participant", participant.name, settings)
+        check_name("role", participant.role, settings)
 
 
 def check_vectors(vectors: Mapping[int, bytes], dimensions: int) -> None:
-    """A stored vector is a float32 scale and one signed byte a dimension."""
+    """Check the length of stored vectors: a float32 scale and one signed byte per dimension."""
     if dimensions < 1:
         raise DimensionMismatch(f"a vector has at least one dimension, not {dimensions}.")
     for vector in vectors.values():
         if len(vector) != dimensions + _SCALE_BYTES:
             raise DimensionMismatch(
-                f"a vector of {dimensions} dimensions is kept in {dimensions + _SCALE_BYTES} bytes, not {len(vector)}."
+                f"a vector of {dimensions} dimensions is stored in {dimensions + _SCALE_BYTES} bytes, not {len(vector)}."
             )
 
 
@@ -171,7 +177,7 @@ def check_terms(terms: Sequence[str]) -> None:
 
 
 def dated(memory: Memory, **changes: Any) -> Memory:
-    """The same memory with every time in UTC, a naive one taken as UTC, and with these changes."""
+    """Return the memory with these changes and every time in UTC; a naive time counts as UTC."""
     held: dict[str, datetime | None] = dict(zip(_TIMES, _times(memory), strict=True))
     times: dict[str, Any] = {
         name: from_micros(to_micros(time)) for name, time in held.items() if time is not None and time.tzinfo is not UTC
@@ -180,7 +186,7 @@ def dated(memory: Memory, **changes: Any) -> Memory:
 
 
 def bounded(limit: int, most: int, what: str) -> int:
-    """A number of things asked for, from 1 to `most`."""
+    """Return a requested number of results if it is from 1 to `most`; raise InvalidQuery otherwise."""
     if not _is_whole(limit) or not 1 <= limit <= most:
         raise InvalidQuery(f"{what} takes a limit from 1 to {most}.")
     return limit
@@ -193,21 +199,21 @@ def _check_attributes(attributes: Mapping[str, str], settings: Settings) -> None
         raise ContentTooLarge(f"a memory has {len(attributes)} attributes; the limit is {_ATTRIBUTES}.")
     for name, value in attributes.items():
         _text("attribute's name", name, _NAME_BYTES)
-        if name.startswith(_OURS):
-            raise InvalidContent(f"names of attributes that begin with {_OURS!r} are not free.", way_out="Choose another name.")
+        if name.startswith(_RESERVED):
+            raise InvalidContent(f"attribute names that begin with {_RESERVED!r} are reserved.", way_out="Choose another name.")
         _text("attribute", value, settings.summary_bytes)
 
 
 def _texts(names: Iterable[str], values: Iterable[object], most: int) -> None:
     for name, value in zip(names, values, strict=True):
-        if value != "":  # as most are
+        if value != "":  # most are empty
             _text(name, value, most)
 
 
 def _text(name: str, value: object, most: int) -> None:
     if not isinstance(value, str):
         raise InvalidContent(f"the {name} must be text, not {type(value).__name__}.", way_out="Pass a str.")
-    if value.isascii():  # as most are: no half characters, and a letter a byte
+    if value.isascii():  # most are: no surrogates, and one byte per character
         size = len(value)
     elif (at := _half_character(value)) is not None:
         raise InvalidContent(f"the {name} holds half a character (a lone surrogate) at {at}.", way_out=_WHOLE)
@@ -218,7 +224,10 @@ def _text(name: str, value: object, most: int) -> None:
 
 
 def _half_character(value: str) -> int | None:
-    """Where. Raised on by the caller, outside any handler: even behind `from None` the encoder's error keeps the words."""
+    """Return the position of a lone surrogate, or None.
+
+    The caller raises outside the handler: even with `from None` the encoder's error would carry the words.
+    """
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -228,7 +237,7 @@ def _half_character(value: str) -> int | None:
 
 def _number(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidContent(f"the {name} must be a number that is one.", way_out="Pass a finite int or float.")
+        raise InvalidContent(f"the {name} must be a finite number.", way_out="Pass a finite int or float.")
 
 
 def _time(name: str, value: object) -> None:

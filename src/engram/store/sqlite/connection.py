@@ -124,7 +124,7 @@ _TIERED = {
     "attributes": "unseal({0}.value, 0, 'attribute/' || {0}.name)",
     "versions": "unseal({0}.text, {0}.memory, 'version/' || {0}.number)",
 }
-"""Expressions that unseal the two columns that were sealed before there were marks, if their memory has a tier above cleartext."""
+"""Expressions that unseal the two columns that were sealed before there were marks, if the tier is above cleartext."""
 
 
 def register(connection: apsw.Connection, cipher: FieldCipher, guarded: Callable[[], bool] = lambda: True) -> None:

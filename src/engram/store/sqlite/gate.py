@@ -49,7 +49,8 @@ _STEPS = 4_000
 class Gate:
     """The only way from a part of the store to the database, shared by all parts.
 
-    Every read and write passes here, so none can miss the deadline, latency, audit entry or receipt. `brief`: as for `open_vault`.
+    Every read and write passes here, so none can miss the deadline, latency, audit entry or receipt.
+    `brief`: as for `open_vault`.
     """
 
     def __init__(self, opened: VaultHandle, live: LiveSettings, env: Env, *, brief: bool = False) -> None:
@@ -195,14 +196,14 @@ class Gate:
         return entries, work
 
     def _write_audit_once(self) -> None:
-        """Write what waits on the reading connection: a brief store that has read only starts no writing thread."""
+        """Write waiting entries on a reading connection: a brief store that only reads starts no writing thread."""
         _, work = self._take_waiting()
         if work is None or self.opened.read_only:
             return
         try:
             with without_deadline(), self.readers.use("writing the audit trail") as connection:
                 connection.execute("ROLLBACK")  # of the transaction for reading
-                self.file_growth.write_once(connection, work)
+                self.file_upkeep.write_once(connection, work)
         except OSError as error:
             raise DiskFull(f"the vault's log cannot be written ({error.strerror}).") from error
 

@@ -91,7 +91,9 @@ def open_vault(
     return SqliteStore(Gate(opened, live, env, brief=brief)), notice
 
 
-def open_handle(path: Path, live: LiveSettings, env: Env, credentials: Credentials, *, brief: bool = False) -> tuple[VaultHandle, str]:
+def open_handle(
+    path: Path, live: LiveSettings, env: Env, credentials: Credentials, *, brief: bool = False
+) -> tuple[VaultHandle, str]:
     """Unlock the vault, join those who have it open, migrate and check it. `brief`: as for `open_vault`; nor does it clean up
     after a crash that left no log."""
     folder = VaultFolder(path)
