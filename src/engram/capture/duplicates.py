@@ -119,22 +119,22 @@ def _remembered(store: Store, reader: Reader, candidates: Sequence[Candidate]) -
     }
 
 
-def known_as(memory: Memory) -> list[bytes]:
-    """What a statement that is to be remembered is known by: its words, and what is made of them where they are only heard."""
+def known_as(memory: Memory, said: Said) -> list[bytes]:
+    """Return the digests under which an equal memory would be stored: those of its wordings, if a user stated it."""
     if memory.source is not Source.USER:
         return [identity_of(memory)]
-    said = Said.of(memory.text, memory.text, memory.speaker, None)
     return [identity_of(replace(memory, text=wording)) for wording in said.wordings]
 
 
 def twin_of(
-    store: Store, index: LiveIndex | None, reader: Reader, memory: Memory, vector: Vectors | None, weights: DuplicateWeights
+    store: Store, index: LiveIndex | None, reader: Reader, memory: Memory, said: Said, weights: DuplicateWeights
 ) -> tuple[str | None, float]:
-    """The id of a memory where the reader stands that says in other words what is to be remembered; else how new that is."""
+    """Return the id of a memory of the reader's scope that says the same in other words; else None and the surprise."""
+    vector = said.vector
     here = replace(reader, policy=Policy.OWN)
     found = index.search_many(here, vector[None], _NEIGHBOURS) if index is not None and vector is not None else None
     close = found[0].keys[found[0].scores >= weights.duplicate_cosine].tolist() if found else []
-    wordings = Said.of(memory.text, memory.text, memory.speaker, vector).wordings
+    wordings = said.wordings
     for one in store.memories.fetch(here, close) if close else ():
         alike = one.kind is memory.kind or Kind.SKILL not in (one.kind, memory.kind)
         if alike and _by_whom(one, memory.speaker) and _one_day(day_of(memory), day_of(one)):

@@ -259,19 +259,20 @@ class Observer:
         attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
         memory = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
         here = replace(reader, scope=memory.scope)
-        names = known_as(memory) if memory.scope == reader.scope else []
+        said = Said.of(memory.text, memory.text, memory.speaker, None)
+        names = known_as(memory, said) if memory.scope == reader.scope else []
         held = self._store.memories.by_digest(here, names) if names else {}
         if held:
             known = next(held[name] for name in names if name in held)
             return self._remember_again(reader, memory, known, timeout, receipt, tier, told)
         vector = self._vector(memory)
+        said = replace(said, vector=vector)
         if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
-            said = Said.of(memory.text, memory.text, memory.speaker, vector)
             heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.tuned(DuplicateWeights))
             if heirs:
                 return heirs[0]
         weights = self._live.tuned(DuplicateWeights)
-        twin, surprise = twin_of(self._store, self._tools.index, reader, memory, vector, weights) if names else (None, 0.0)
+        twin, surprise = twin_of(self._store, self._tools.index, reader, memory, said, weights) if names else (None, 0.0)
         if twin is not None and told is None:
             return self._remember_again(reader, memory, twin, timeout, receipt, tier, told)
         weight = min(max(memory.importance + surprise, 0.0), 1.0) if weigh else memory.importance
