@@ -6,17 +6,17 @@ from engram.store.sqlite.maintenance import examine as examine
 from engram.store.sqlite.maintenance import export_key as export_key
 from engram.store.sqlite.maintenance import import_key as import_key
 from engram.store.sqlite.maintenance import key_facts as key_facts
-from engram.store.sqlite.maintenance import leave as leave_decoy
 from engram.store.sqlite.maintenance import list_backups as list_backups
 from engram.store.sqlite.maintenance import restore_backup as restore_backup
 from engram.store.sqlite.maintenance import rotate_key as rotate_key
+from engram.store.sqlite.maintenance import write_decoy as write_decoy
 
 __all__ = [
     "examine",
     "export_key",
     "import_key",
     "key_facts",
-    "leave_decoy",
+    "write_decoy",
     "list_backups",
     "restore_backup",
     "rotate_key",

@@ -220,35 +220,37 @@ class HealthCheckPort(Protocol):
 
     @property
     def unchecked(self) -> bool:
-        """Was the vault too large to be verified before it was opened?"""
+        """True if the vault was too large to be verified when it was opened."""
 
     def check(self, reader: Reader) -> list[str]:
-        """Read and verify the whole file; what is wrong, or nothing. Damage found stops all writing."""
+        """Read and verify the whole store; return its problems. Damage makes it read-only."""
 
     def stop_check(self) -> None:
-        """Closing does not wait for a check of the whole file."""
+        """Interrupt a check that is running, so that closing does not wait for it."""
 
     def filling(self, patience_s: float) -> AbstractContextManager[bool]:
-        """Have the making of missing vectors to ourselves, among all threads and processes; False if another has it so long."""
+        """Hold the backfill of missing vectors against all other threads and processes; False if another holds it too long."""
 
     def backup(self, reader: Reader, *, receipt: ReceiptRequest | None = None) -> Backup:
-        """Make a backup now. Its receipt goes with the note of it: a kill between file and note leaves a backup to spare."""
+        """Make a backup."""
 
-    def backup_if_due(self, reader: Reader) -> None: ...
+    def backup_if_due(self, reader: Reader) -> None:
+        """Make a backup if `backup_due`."""
 
     def backup_due(self) -> bool:
-        """Is the last backup old, and has anything changed since?"""
+        """Return True if the last backup is older than `backup_hours` and the vault has changed since."""
 
-    def backups(self, reader: Reader) -> list[Backup]: ...
+    def backups(self, reader: Reader) -> list[Backup]:
+        """Return all backups, newest first, each opened and checked."""
 
     def doctor(self, reader: Reader) -> list[Finding]:
-        """What is wrong, worst first; nothing is changed. Mending needs the vault to itself (`maintenance`)."""
+        """Return the findings about the vault, worst first; nothing is changed."""
 
     def report(self, reader: Reader) -> Health:
-        """The figures of V19 as this process sees them. Of an index it knows nothing: whoever has one says more."""
+        """Return the figures of V19 as this process sees them. The index, which the store does not know, is left out."""
 
     def relieve(self) -> int:
-        """Let go of the pages that idle connections keep; how many connections went."""
+        """Close idle connections to free their page caches; return how many were closed."""
 
 
 class SealedRowsPort(Protocol):

@@ -16,7 +16,7 @@ from engram.serve.cli.commands import CommandResult, CommandSpec
 from engram.serve.operations.vault import BackupList, CheckResult, PurgeInput
 from engram.store import maintenance
 from engram.store.folder import Header, VaultFolder, hide, read_header
-from engram.store.maintenance import leave_decoy
+from engram.store.maintenance import write_decoy
 from engram.types import AuditEntry, Backup, EncoderState, Finding, Health, Role, Severity
 from engram.values.dreams import Pass
 from engram.values.frozen import replace
@@ -99,7 +99,7 @@ def _save_hidden_home(caller: Caller, decoy: bool) -> None:
     asked."""
     hide(caller.path)
     settings_room.save("home", str(caller.path))
-    if decoy and (path := leave_decoy(settings_room.data_folder())) is not None:
+    if decoy and (path := write_decoy(settings_room.data_folder())) is not None:
         caller.remark(f"A decoy is at {path}.")
 
 

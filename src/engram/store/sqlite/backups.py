@@ -1,7 +1,6 @@
-"""Care of the database file: checking it, backing it up, bringing one back, and saving what a damaged one still holds.
+"""The database file: check it, back it up, restore a backup, and salvage the rows of a damaged one.
 
-Nothing here overwrites: a file that is replaced is kept beside the backups, and a new file takes its place by a rename,
-once it is whole.
+No function overwrites a database: the old file is kept beside the backups, and the new one is renamed into place when complete.
 """
 
 from __future__ import annotations
@@ -33,168 +32,6 @@ from engram.store.sqlite.gate import stop_at_deadline
 from engram.store.sqlite.locks import VaultLock
 from engram.store.sqlite.padding import Padding
 from engram.types import Backup
-
-
-def check(connection: apsw.Connection, *, limit: int = 20) -> list[str]:
-    """What is wrong with the file, in SQLite's words (page numbers and table names, no content); empty if nothing."""
-    found: list[str] = []
-    try:
-        told = [str(row[0]) for row in connection.execute(f"PRAGMA quick_check({int(limit)})")]
-        found += [line for row in told for line in row.splitlines() if line != "ok" and not line.startswith("***")]
-        if not found:
-            connection.execute("INSERT INTO lexicon (lexicon, rank) VALUES ('integrity-check', 0)")
-    except apsw.ReadOnlyError:
-        return found  # the text index is checked by a connection that may write
-    except apsw.InterruptError as error:  # called off: that says nothing of the file
-        raise deadline_error("the file was checked") from error
-    except apsw.Error as error:
-        found.append(engram_error(error, "checking").message)
-    return found
-
-
-def unread_pages(connection: apsw.Connection) -> list[str]:
-    """Read every row of every table once, so that every page in use is verified by its tag."""
-    try:
-        connection.execute("SELECT count(*), sum(length(text)) FROM contents").fetchall()
-    except apsw.InterruptError as error:
-        raise deadline_error("everything was read") from error
-    except apsw.Error as error:
-        return [engram_error(error, "reading everything").message]
-    return []
-
-
-def back_up(folder: VaultFolder, source: apsw.Connection, key: DatabaseKey, settings: Settings, env: Env) -> Path:
-    """Copy the database as it stands now, still encrypted; readers and writers go on. One process at a time does this."""
-    folder.backups.mkdir(mode=0o700, exist_ok=True)
-    folder.backups.chmod(0o700)
-    turn = VaultLock(folder.turn, env)
-    turn.acquire_exclusive(settings.write_patience_s)
-    try:
-        _sweep(folder)
-        target = folder.backups / f"{max((number for number, _ in _numbered(folder)), default=0) + 1:06d}.db"
-        part = target.with_suffix(".part")
-        try:
-            _copy(source, part, key, settings, env.now())
-            write_private(target.with_suffix(".toml"), folder.header.read_bytes())
-            part.replace(target)
-        except BaseException:
-            _sweep(folder)  # on a full disk above all, nothing half made may stay
-            raise
-        neutralise(target)
-        sync_folder(folder.backups)
-        for _, path in sorted(_numbered(folder))[: -settings.backups_kept]:
-            discard(path)
-            path.with_suffix(".toml").unlink(missing_ok=True)
-    finally:
-        turn.release()
-    return target
-
-
-def _copy(source: apsw.Connection, part: Path, key: DatabaseKey, settings: Settings, now: datetime) -> None:
-    """Page by page; or, if a page that nothing uses is damaged, only what is used."""
-    copy = connect_to_write(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
-    try:
-        copy_pages(source, copy)
-    except apsw.CorruptError:
-        copy.close()
-        discard(part)
-        touch_private(part)
-        source.execute("PRAGMA query_only = OFF")  # it only reads, but SQLite counts the new file as a change
-        source.execute("VACUUM INTO ?", (str(part),)).fetchall()
-        source.execute("PRAGMA query_only = ON")
-        copy = connect_to_write(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
-    try:
-        copy.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('backed_up_at', ?)", (to_micros(now),))
-        copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    finally:
-        copy.close()
-
-
-def _sweep(folder: VaultFolder) -> None:
-    """Remove what a backup that was cut short left behind."""
-    for path in folder.backups.glob("*.part*"):
-        path.unlink(missing_ok=True)
-    for path in folder.backups.glob("*.toml"):
-        if not path.with_suffix(".db").exists():
-            path.unlink(missing_ok=True)
-
-
-def backups(folder: VaultFolder, key: DatabaseKey) -> list[Backup]:
-    """All backups, newest first, each opened to see that it can be."""
-    still = not folder.has_room_to_write()
-    return [_look_into(number, path, key, still) for number, path in sorted(_numbered(folder), reverse=True)]
-
-
-def restore(folder: VaultFolder, key: DatabaseKey, number: int | None, settings: Settings) -> Backup:
-    """Put a backup in the database's place. The caller holds the vault alone."""
-    known = backups(folder, key)
-    chosen = [b for b in known if b.intact and (number is None or b.number == number)]
-    if not chosen:
-        which = "an intact backup" if number is None else f"an intact backup number {number}"
-        raise NotFound(f"there is no {which.removeprefix('an ')} in {folder.backups}.", way_out="See `engram backups`.")
-    source = connect_to_read(chosen[0].path, key, cache_kib=settings.page_cache_kib)
-    try:
-        _swap_in(folder, key, settings, lambda target: copy_pages(source, target))
-    finally:
-        source.close()
-    return chosen[0]
-
-
-def salvage(folder: VaultFolder, key: DatabaseKey, settings: Settings, env: Env) -> dict[str, int]:
-    """Write what can still be read into a new file and put it in place; the old file is kept.
-
-    Returns the rows saved and lost by table. The caller holds the vault alone.
-    """
-    if not folder.database.exists() or not folder.database.stat().st_size:  # opening it would make one, and all would be gone
-        raise VaultDamaged("there is nothing left of the database to save.", way_out="Run `engram restore-backup`.")
-    try:
-        source = connect_to_write(folder.database, key, synchronous="full", cache_kib=settings.page_cache_kib)
-    except apsw.Error as error:
-        raise VaultDamaged(
-            "a page that says which tables there are does not verify, so nothing can be reached.",
-            way_out="Run `engram restore-backup`.",
-        ) from error
-    figures: dict[str, int] = {}
-    try:
-        _swap_in(folder, key, settings, lambda target: figures.update(_save_rows(source, target, settings, env)))
-    finally:
-        source.close()
-    return figures
-
-
-def _swap_in(folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Callable[[apsw.Connection], object]) -> None:
-    """Make a new database, fill it, and let it take the place of the old one, which is kept among the backups."""
-    part = folder.newborn.with_suffix(".part")  # it is called newborn only once it is whole
-    discard(part)
-    discard(folder.newborn)
-    fresh = connect_to_write(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
-    try:
-        fill(fresh)
-        problems = check(fresh)
-        if problems:
-            raise VaultDamaged(f"the new file does not verify either: {problems[0]}")
-        fresh.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    finally:
-        fresh.close()
-    clear_snapshots(folder)  # made from the rows of the old one
-    part.replace(folder.newborn)
-    sync_folder(folder.path)
-    if folder.database.exists():
-        folder.backups.mkdir(mode=0o700, exist_ok=True)
-        kept = folder.backups / f"replaced-{last_kept(folder) + 1:03d}.db"
-        folder.database.replace(kept)
-        neutralise(kept)
-        sync_folder(folder.backups)
-    name_newborn(folder)
-
-
-def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
-    """At one go; with a deadline a little at a time, from the state that the source's transaction sees."""
-    pages = -1 if current_deadline() is None else _PAGES_AT_ONCE
-    with target.backup("main", source, "main") as backup:
-        while not backup.step(pages):
-            check_deadline("pages were copied")
-
 
 _PAGES_AT_ONCE = 1_024
 
@@ -237,7 +74,7 @@ _TABLES: tuple[tuple[str, str], ...] = (
     ("dues", "memory"),
     ("undoing", "pass"),
 )
-"""What is saved from a damaged file, in the order of references, and the whole number each table is walked by."""
+"""Tables that are salvaged, in the order of references, each with the integer column that it is walked by."""
 
 _OF_MEMORIES = (
     "contents", "attributes", "versions", "status_history", "embeddings", "sources", "feedback", "episodes", "skills", "boxed",
@@ -246,16 +83,179 @@ _OF_MEMORIES = (
 _OF_KINDS = (("events", "episodes"), ("participants", "episodes"), ("skill_parts", "skills"))
 
 _COUNTED = ("memories", "changes", "audit", "boxes", "passes")
-"""Tables whose keys are never used twice."""
+"""Tables whose keys are never reused."""
+
+
+def check(connection: apsw.Connection, *, limit: int = 20) -> list[str]:
+    """Return the problems of the file in SQLite's words (page numbers and table names, no content)."""
+    problems: list[str] = []
+    try:
+        rows = [str(row[0]) for row in connection.execute(f"PRAGMA quick_check({int(limit)})")]
+        problems += [line for row in rows for line in row.splitlines() if line != "ok" and not line.startswith("***")]
+        if not problems:
+            connection.execute("INSERT INTO lexicon (lexicon, rank) VALUES ('integrity-check', 0)")
+    except apsw.ReadOnlyError:
+        return problems  # only a connection that may write can check the text index
+    except apsw.InterruptError as error:  # an interrupted check says nothing about the file
+        raise deadline_error("the file was checked") from error
+    except apsw.Error as error:
+        problems.append(engram_error(error, "checking").message)
+    return problems
+
+
+def unread_pages(connection: apsw.Connection) -> list[str]:
+    """Read every text once, which verifies the authentication tag of every page of `contents`; return the error, if any."""
+    try:
+        connection.execute("SELECT count(*), sum(length(text)) FROM contents").fetchall()
+    except apsw.InterruptError as error:
+        raise deadline_error("everything was read") from error
+    except apsw.Error as error:
+        return [engram_error(error, "reading everything").message]
+    return []
+
+
+def back_up(folder: VaultFolder, source: apsw.Connection, key: DatabaseKey, settings: Settings, env: Env) -> Path:
+    """Copy the database, still encrypted, while readers and writers go on; return the path. One process at a time does this."""
+    folder.backups.mkdir(mode=0o700, exist_ok=True)
+    folder.backups.chmod(0o700)
+    turn = VaultLock(folder.turn, env)
+    turn.acquire_exclusive(settings.write_patience_s)
+    try:
+        _remove_unfinished(folder)
+        target = folder.backups / f"{max((number for number, _ in _numbered(folder)), default=0) + 1:06d}.db"
+        part = target.with_suffix(".part")
+        try:
+            _copy(source, part, key, settings, env.now())
+            write_private(target.with_suffix(".toml"), folder.header.read_bytes())
+            part.replace(target)
+        except BaseException:
+            _remove_unfinished(folder)  # most of all on a full disk
+            raise
+        neutralise(target)
+        sync_folder(folder.backups)
+        for _, path in sorted(_numbered(folder))[: -settings.backups_kept]:
+            discard(path)
+            path.with_suffix(".toml").unlink(missing_ok=True)
+    finally:
+        turn.release()
+    return target
+
+
+def _copy(source: apsw.Connection, part: Path, key: DatabaseKey, settings: Settings, now: datetime) -> None:
+    """Copy page by page; if an unused page is damaged, copy only the pages in use."""
+    copy = connect_to_write(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    try:
+        copy_pages(source, copy)
+    except apsw.CorruptError:
+        copy.close()
+        discard(part)
+        touch_private(part)
+        source.execute("PRAGMA query_only = OFF")  # SQLite counts the new file as a change
+        source.execute("VACUUM INTO ?", (str(part),)).fetchall()
+        source.execute("PRAGMA query_only = ON")
+        copy = connect_to_write(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    try:
+        copy.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('backed_up_at', ?)", (to_micros(now),))
+        copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        copy.close()
+
+
+def _remove_unfinished(folder: VaultFolder) -> None:
+    """Remove the files of an interrupted backup."""
+    for path in folder.backups.glob("*.part*"):
+        path.unlink(missing_ok=True)
+    for path in folder.backups.glob("*.toml"):
+        if not path.with_suffix(".db").exists():
+            path.unlink(missing_ok=True)
+
+
+def backups(folder: VaultFolder, key: DatabaseKey) -> list[Backup]:
+    """Return all backups, newest first, each opened and checked."""
+    immutable = not folder.has_room_to_write()
+    return [_inspect(number, path, key, immutable) for number, path in sorted(_numbered(folder), reverse=True)]
+
+
+def restore(folder: VaultFolder, key: DatabaseKey, number: int | None, settings: Settings) -> Backup:
+    """Replace the database by a backup: the given number, or the newest intact one. Needs the exclusive lock."""
+    known = backups(folder, key)
+    chosen = [backup for backup in known if backup.intact and (number is None or backup.number == number)]
+    if not chosen:
+        which = "an intact backup" if number is None else f"an intact backup number {number}"
+        raise NotFound(f"there is no {which.removeprefix('an ')} in {folder.backups}.", way_out="See `engram backups`.")
+    source = connect_to_read(chosen[0].path, key, cache_kib=settings.page_cache_kib)
+    try:
+        _replace_database(folder, key, settings, lambda target: copy_pages(source, target))
+    finally:
+        source.close()
+    return chosen[0]
+
+
+def salvage(folder: VaultFolder, key: DatabaseKey, settings: Settings, env: Env) -> dict[str, int]:
+    """Write every readable row into a new database and put it in place; the old file is kept.
+
+    Returns the number of rows saved by table, and of those lost. Needs the exclusive lock.
+    """
+    if not folder.database.exists() or not folder.database.stat().st_size:  # opening it would create an empty one
+        raise VaultDamaged("the database is missing or empty: no row can be saved.", way_out="Run `engram restore-backup`.")
+    try:
+        source = connect_to_write(folder.database, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    except apsw.Error as error:
+        raise VaultDamaged(
+            "the page that lists the tables does not verify, so no row can be read.",
+            way_out="Run `engram restore-backup`.",
+        ) from error
+    figures: dict[str, int] = {}
+    try:
+        _replace_database(folder, key, settings, lambda target: figures.update(_save_rows(source, target, settings, env)))
+    finally:
+        source.close()
+    return figures
+
+
+def _replace_database(
+    folder: VaultFolder, key: DatabaseKey, settings: Settings, fill: Callable[[apsw.Connection], object]
+) -> None:
+    """Create a new database, fill it and put it in place of the old one, which is kept among the backups."""
+    part = folder.newborn.with_suffix(".part")  # renamed to `newborn` only when complete
+    discard(part)
+    discard(folder.newborn)
+    fresh = connect_to_write(part, key, synchronous="full", cache_kib=settings.page_cache_kib)
+    try:
+        fill(fresh)
+        problems = check(fresh)
+        if problems:
+            raise VaultDamaged(f"the new file does not verify: {problems[0]}")
+        fresh.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        fresh.close()
+    clear_snapshots(folder)  # made from the rows of the old database
+    part.replace(folder.newborn)
+    sync_folder(folder.path)
+    if folder.database.exists():
+        folder.backups.mkdir(mode=0o700, exist_ok=True)
+        kept = folder.backups / f"replaced-{last_kept(folder) + 1:03d}.db"
+        folder.database.replace(kept)
+        neutralise(kept)
+        sync_folder(folder.backups)
+    name_newborn(folder)
+
+
+def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
+    """Copy all pages: at once, or in steps if there is a deadline, from the state that the source's transaction sees."""
+    pages = -1 if current_deadline() is None else _PAGES_AT_ONCE
+    with target.backup("main", source, "main") as backup:
+        while not backup.step(pages):
+            check_deadline("pages were copied")
 
 
 def _save_rows(source: apsw.Connection, target: apsw.Connection, settings: Settings, env: Env) -> dict[str, int]:
     migrations.migrate(target, env.now())
     target.execute("PRAGMA foreign_keys = OFF")
     figures: dict[str, int] = {}
-    there = {str(name) for (name,) in source.execute("SELECT name FROM sqlite_schema")}
+    present = {str(name) for (name,) in source.execute("SELECT name FROM sqlite_schema")}
     with target:
-        for table, key in ((table, key) for table, key in _TABLES if table in there):  # older vaults have fewer
+        for table, key in ((table, key) for table, key in _TABLES if table in present):  # older vaults have fewer
             saved = 0
             for row in _readable_rows(source, table, key):
                 marks = ", ".join("?" * len(row))
@@ -265,14 +265,14 @@ def _save_rows(source: apsw.Connection, target: apsw.Connection, settings: Setti
         figures["lost"] = _drop_orphans(target)
         figures["memories"] = int(target.execute("SELECT count(*) FROM memories").get)
         text_index.reindex(target)
-        _go_on_counting(source, target)
+        _continue_sequences(source, target)
         Padding(lambda: settings, env).pad(target)
     target.execute("PRAGMA foreign_keys = ON")
     return figures
 
 
-def _go_on_counting(source: apsw.Connection, target: apsw.Connection) -> None:
-    """A key is never used twice, not even one whose row was erased or lost."""
+def _continue_sequences(source: apsw.Connection, target: apsw.Connection) -> None:
+    """Copy the sequences, so that no key is reused, not even one whose row was erased or lost."""
     for name, number in _range(source, "SELECT name, seq FROM sqlite_sequence", ()) or ():
         if name in _COUNTED:
             target.execute("DELETE FROM sqlite_sequence WHERE name = ? AND seq < ?", (name, number))
@@ -283,7 +283,7 @@ def _go_on_counting(source: apsw.Connection, target: apsw.Connection) -> None:
 
 
 def _drop_orphans(target: apsw.Connection) -> int:
-    """A memory without its words, or words without their memory, is lost; links to it go too."""
+    """Delete memories without words, words without memory, and rows that refer to them; return the number of memories lost."""
     lost = target.execute(
         "SELECT count(*) FROM memories WHERE key NOT IN (SELECT memory FROM contents) OR scope NOT IN (SELECT key FROM scopes)"
     ).get
@@ -310,16 +310,16 @@ def _drop_orphans(target: apsw.Connection) -> int:
 
 
 def _readable_rows(source: apsw.Connection, table: str, key: str) -> Iterator[tuple[apsw.SQLiteValue, ...]]:
-    """Every row that can be read. A range that fails is halved until what fails is a single key."""
+    """Yield every row that can be read. A range that fails is halved until only single keys fail."""
     if not key:
         yield from _range(source, f"SELECT * FROM {table}", ()) or ()
         return
     waiting = [(-1, _highest(source, table, key))]
     while waiting:
         low, high = waiting.pop()
-        found = _range(source, f"SELECT * FROM {table} WHERE {key} > ? AND {key} <= ? ORDER BY {key}", (low, high))
-        if found is not None:
-            yield from found
+        rows = _range(source, f"SELECT * FROM {table} WHERE {key} > ? AND {key} <= ? ORDER BY {key}", (low, high))
+        if rows is not None:
+            yield from rows
         elif high - low > 1:
             middle = (low + high) // 2
             waiting += [(middle, high), (low, middle)]
@@ -347,23 +347,23 @@ def _numbered(folder: VaultFolder) -> Iterator[tuple[int, Path]]:
             yield int(path.stem), path
 
 
-def _look_into(number: int, path: Path, key: DatabaseKey, still: bool) -> Backup:
-    """`still`: nothing can be written beside it either."""
+def _inspect(number: int, path: Path, key: DatabaseKey, immutable: bool) -> Backup:
+    """Open and check one backup. `immutable`: no file can be written beside it."""
     try:
-        connection = connect_to_read(path, key, cache_kib=1024, immutable=still)
+        connection = connect_to_read(path, key, cache_kib=1024, immutable=immutable)
     except apsw.Error:
         return Backup(number, path, None, 0, intact=False)
     try:
-        made = connection.execute("SELECT value FROM meta WHERE name = 'backed_up_at'").get
-        held = connection.execute("SELECT count(*) FROM memories").get
+        made_at = connection.execute("SELECT value FROM meta WHERE name = 'backed_up_at'").get
+        memories = connection.execute("SELECT count(*) FROM memories").get
         stop_at_deadline(connection)
         intact = not check(connection)
     except apsw.Error:
         return Backup(number, path, None, 0, intact=False)
     finally:
         connection.close()
-        if not still:
+        if not immutable:
             for suffix in ("-wal", "-shm"):
                 path.with_name(path.name + suffix).unlink(missing_ok=True)
             neutralise(path)
-    return Backup(number, path, None if made is None else from_micros(made), int(held), intact)
+    return Backup(number, path, None if made_at is None else from_micros(made_at), int(memories), intact)

@@ -1,4 +1,4 @@
-"""The verbs that look after the vault as a whole: check, backup, health."""
+"""Integrity checks, backups and the health report of an open vault."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from engram.guard.limits import pressure_at
 from engram.guard.visibility import readable, require_owner
 from engram.log import Log
 from engram.store.receipts import ReceiptRequest
-from engram.store.sqlite import backups as care
-from engram.store.sqlite import maintenance, memory_rows, migrations, vectors
+from engram.store.sqlite import backups, maintenance, memory_rows, migrations, vectors
 from engram.store.sqlite.locks import VaultLock
 from engram.types import Backup, Finding, Health, Reader
 
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
 log = Log("engram.store")
 
 
-def _meta(connection: apsw.Connection, name: str) -> int | None:
-    value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
-    return None if value is None else int(value)
-
-
 class HealthCheck:
     """Integrity checks, backups and the state of the vault."""
 
@@ -42,11 +36,11 @@ class HealthCheck:
 
     @property
     def unchecked(self) -> bool:
-        """Was the vault too large to be verified before it was opened?"""
+        """True if the vault was too large to be verified when it was opened."""
         return self._gate.opened.unchecked
 
     def check(self, reader: Reader) -> list[str]:
-        """Read and verify the whole file; what is wrong, or nothing. Damage found stops all writing."""
+        """Read and verify the whole file; return its problems. Damage makes the vault read-only."""
         with self._gate.watched(reader, "check"):
             require_owner(reader, "checking the vault")
         problems: list[str] = []
@@ -54,7 +48,7 @@ class HealthCheck:
             with self._gate.read(reader, "check") as connection:
                 self._gate.checking = connection
                 if not self._gate.stopped:
-                    problems = care.check(connection) or care.unread_pages(connection)
+                    problems = backups.check(connection) or backups.unread_pages(connection)
         except SearchTimeout:
             if not self._gate.stopped:
                 raise
@@ -68,15 +62,15 @@ class HealthCheck:
         return problems
 
     def stop_check(self) -> None:
-        """Closing does not wait for a check of the whole file."""
+        """Interrupt a check that is running, so that closing does not wait for it."""
         self._gate.stopped = True
         if (connection := self._gate.checking) is not None:
-            with suppress(apsw.Error):  # it may just have been closed
+            with suppress(apsw.Error):  # the connection may just have been closed
                 connection.interrupt()
 
     @contextmanager
     def filling(self, patience_s: float) -> Iterator[bool]:
-        """Have the making of missing vectors to ourselves, among all threads and processes; False if another has it so long."""
+        """Hold the backfill of missing vectors against all other threads and processes; False if another holds it too long."""
         lock = VaultLock(self._gate.opened.folder.fill, self._gate.env)
         try:
             lock.acquire_exclusive(patience_s)
@@ -89,12 +83,12 @@ class HealthCheck:
             lock.release()
 
     def backup(self, reader: Reader, *, receipt: ReceiptRequest | None = None) -> Backup:
-        """Make a backup now. Its receipt goes with the note of it: a kill between file and note leaves a backup to spare."""
+        """Make a backup. Its receipt is written with its time: a kill between the two leaves a backup without receipt."""
         with self._gate.backing_up:
             return self._backup(reader, receipt)
 
     def backup_if_due(self, reader: Reader) -> None:
-        with self._gate.backing_up:  # asked inside: one that was just made by hand counts
+        with self._gate.backing_up:  # tested inside: a backup just made on request counts
             if self.backup_due():
                 self._backup(reader)
 
@@ -105,16 +99,17 @@ class HealthCheck:
                 upto = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get
                 connection.execute("ROLLBACK")  # a backup brings its own transaction
                 try:
-                    path = care.back_up(
+                    path = backups.back_up(
                         self._gate.opened.folder, connection, self._gate.opened.key, self._gate.live.now, self._gate.env
                     )
                 except OSError as error:
                     raise DiskFull(f"the backup could not be written ({error.strerror}).") from error
-            with without_deadline():  # it is made
-                return self._noted(reader, path, upto, receipt)
+            with without_deadline():  # the backup exists, so its note must be written
+                return self._record_backup(reader, path, upto, receipt)
 
-    def _noted(self, reader: Reader, path: FilePath, upto: int, receipt: ReceiptRequest | None) -> Backup:
-        made = next(b for b in self.backups(reader) if b.path == path)
+    def _record_backup(self, reader: Reader, path: FilePath, upto: int, receipt: ReceiptRequest | None) -> Backup:
+        """Write the time of the backup and the last change in it; return the backup."""
+        made = next(backup for backup in self.backups(reader) if backup.path == path)
         self._gate.write(
             reader,
             "backup",
@@ -127,7 +122,7 @@ class HealthCheck:
         return made
 
     def backup_due(self) -> bool:
-        """Is the last backup old, and has anything changed since?"""
+        """Return True if the last backup is older than `backup_hours` and the vault has changed since."""
         hours = self._gate.live.now.backup_hours
         if not hours or self._gate.opened.read_only:
             return False
@@ -135,28 +130,28 @@ class HealthCheck:
             made = _meta(connection, "last_backup")
             upto = _meta(connection, "last_backup_seq") or 0
             latest = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").get
-        # Either way: a clock that was set back must not put the next backup off for years.
+        # The absolute difference: a clock that was set back must not delay the next backup for years.
         old = made is None or abs(to_micros(self._gate.env.now()) - made) >= hours * 3_600_000_000
         return old and int(latest) > upto
 
     def backups(self, reader: Reader) -> list[Backup]:
-        require_owner(reader, "looking into backups")
+        require_owner(reader, "listing backups")
         if self._gate.closed:
             raise StorageError("the vault is closed.", way_out="Open it again.")
-        check_deadline("backups were looked at")
-        return care.backups(self._gate.opened.folder, self._gate.opened.key)
+        check_deadline("backups were listed")
+        return backups.backups(self._gate.opened.folder, self._gate.opened.key)
 
     def doctor(self, reader: Reader) -> list[Finding]:
-        """What is wrong, worst first; nothing is changed. Mending needs the vault to itself (`maintenance`)."""
+        """Return the findings about the vault, worst first; nothing is changed. Repair needs the vault closed (`maintenance`)."""
         with self._gate.watched(reader, "doctor"):
-            require_owner(reader, "looking the vault over")
+            require_owner(reader, "examining the vault")
             if self._gate.closed:
                 raise StorageError("the vault is closed.", way_out="Open it again.")
-            check_deadline("the vault was looked over")
-            return maintenance.look_over(self._gate.opened.folder, self._gate.live, self._gate.env, self._gate.opened.key)
+            check_deadline("the vault was examined")
+            return maintenance.examine_open(self._gate.opened.folder, self._gate.live, self._gate.env, self._gate.opened.key)
 
     def report(self, reader: Reader) -> Health:
-        """The figures of V19 as this process sees them. Of an index it knows nothing: whoever has one says more."""
+        """Return the figures of V19 as this process sees them. The index, which the store does not know, is left out."""
         settings = self._gate.live.now
         with self._gate.read(reader, "counts") as connection:
             counts = memory_rows.counts(connection, readable(reader))
@@ -192,7 +187,12 @@ class HealthCheck:
         )
 
     def relieve(self) -> int:
-        """Let go of the pages that idle connections keep; how many connections went."""
+        """Close idle connections to free their page caches; return how many were closed."""
         idle = self._gate.readers.idle
         self._gate.readers.renew()
         return idle
+
+
+def _meta(connection: apsw.Connection, name: str) -> int | None:
+    value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
+    return None if value is None else int(value)

@@ -1,12 +1,12 @@
-"""Another key for a vault: the database, its backups and the header change hands so that a kill at any instant loses nothing.
+"""Changes the key of a vault: database, backups and header, in steps that lose nothing if the process is killed at any point.
 
     1. the header names both keys, and holds the next one sealed under the present one
-    2. every file is copied under the next key, checked, and put in its place by a rename
-    3. the next key goes to where the present one was kept
-    4. the header names the next key alone
+    2. every file is copied under the next key, checked, and renamed into place
+    3. the next key is stored where the present one was
+    4. the header names only the next key
 
-Before 1 the vault opens as it always did. From then on whoever has either key can finish, and opening finishes it: a file
-that already opens with the next key is done. After 3 nothing is left under the old one. Index snapshots are thrown away.
+Before step 1 the vault opens as usual. After it, opening with either key finishes the change: a file that already opens with the
+next key is done. After step 3 no file is under the old key. Index snapshots are deleted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from engram.store.sqlite.vault import DIGEST_KEYS
 
 log = Log("engram.store.rotation")
 
-Told = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 def rotate(
@@ -55,17 +55,17 @@ def rotate(
     ask: PassphrasePrompt | None,
     new: MasterKey | None = None,
     ask_new: PassphrasePrompt | None = None,
-    tell: Told = lambda what: None,
+    tell: Progress = lambda what: None,
 ) -> str:
-    """Give the vault a new key (or the one that is given), in the same sort of place; the sentence about it.
+    """Change the vault's key to a generated one, or to `new`, in the same kind of key source; return the notice about it.
 
-    A change that was cut short is finished first, and counts: the key it was changing to is as new as any.
+    An interrupted change is finished instead: its next key is new enough.
     """
     header = read_header(folder.header)
     lock = VaultLock(folder.lock, env)
     lock.acquire_exclusive(live.now.write_patience_s)
     try:
-        with held(header, live, folder.path, key, ask) as (old, following):
+        with open_keys(header, live, folder.path, key, ask) as (old, following):
             if header.next is not None and following is not None:
                 return finish(folder, header, old, following, live, env, tell)
             if old is None:
@@ -84,17 +84,19 @@ def rotate(
             hide_times(folder)
 
 
-def finished(folder: VaultFolder, live: LiveSettings, env: Env, key: MasterKey | None, ask: PassphrasePrompt | None) -> MasterKey:
-    """The key of a vault whose change of keys was cut short, once that is finished. For whoever opens it."""
+def finish_and_unlock(
+    folder: VaultFolder, live: LiveSettings, env: Env, key: MasterKey | None, ask: PassphrasePrompt | None
+) -> MasterKey:
+    """Finish an interrupted change of keys and return the vault's key. Called when a vault is opened."""
     lock = VaultLock(folder.lock, env)
     lock.acquire_exclusive(live.now.write_patience_s)
     try:
-        header = read_header(folder.header)  # anew: another process may have finished it while we waited
+        header = read_header(folder.header)  # again: another process may have finished it while this one waited
         if header.next is None:
             return unlock(header.key, live.now, vault=folder.path, key=key, ask=ask)
         old, new = _both(header, live, folder.path, key, ask)
         try:
-            log.warning("a change of this vault's key was cut short; finishing it")
+            log.warning("the last change of this vault's key was interrupted; finishing it")
             finish(folder, header, old, new, live, env)
         except BaseException:
             new.wipe()
@@ -110,10 +112,10 @@ def finished(folder: VaultFolder, live: LiveSettings, env: Env, key: MasterKey |
 
 
 @contextmanager
-def held(
+def open_keys(
     header: Header, live: LiveSettings, path: Path, key: MasterKey | None, ask: PassphrasePrompt | None
 ) -> Iterator[tuple[MasterKey | None, MasterKey | None]]:
-    """The present key and, while it is being changed, the next one; wiped afterwards."""
+    """Yield the present key and, during a change, the next one; both are wiped afterwards."""
     if header.next is None:
         with unlock(header.key, live.now, vault=path, key=key, ask=ask) as master:
             yield master, None
@@ -130,7 +132,7 @@ def held(
 def _both(
     header: Header, live: LiveSettings, path: Path, key: MasterKey | None, ask: PassphrasePrompt | None
 ) -> tuple[MasterKey | None, MasterKey]:
-    """From the present key comes the next. Where only the next is to be had, everything is under it already."""
+    """Return the present and the next key. If only the next one can be had, every file is under it already."""
     following = header.next
     if following is None:
         raise VaultDamaged("the header names no next key.")
@@ -152,9 +154,9 @@ def finish(
     new: MasterKey,
     live: LiveSettings,
     env: Env,
-    tell: Told = lambda what: None,
+    tell: Progress = lambda what: None,
 ) -> str:
-    """Steps 2 to 4; each may have been taken before. The caller holds the vault alone."""
+    """Do steps 2 to 4; each may have been done before. Needs the exclusive lock."""
     if header.next is None:
         raise VaultDamaged("the header names no next key.")
     name_newborn(folder)
@@ -181,7 +183,7 @@ def finish(
 
 
 def _recrypt(path: Path, before: opening.DatabaseKey, after: opening.DatabaseKey, digests: bytes, live: LiveSettings) -> None:
-    """The same file under the next key, unless it is so already. One that opens with neither stays as it is."""
+    """Replace a file by a copy under the next key, unless it is one already. A file that opens with neither key is left."""
     if _opens(path, after):
         return
     if not _opens(path, before):
@@ -207,7 +209,7 @@ def _recrypt(path: Path, before: opening.DatabaseKey, after: opening.DatabaseKey
         source.close()
     opening.refuse_plaintext(part)
     for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)  # folded in above, and under the old key
+        path.with_name(path.name + suffix).unlink(missing_ok=True)  # checkpointed above, and under the old key
     part.replace(path)
     sync_folder(path.parent)
     neutralise(path)

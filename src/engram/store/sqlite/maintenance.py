@@ -1,12 +1,10 @@
-"""Work on a vault as a whole, for its owner at the console: examining and mending it, bringing a backup back, its key.
+"""Maintenance of a whole vault by its owner: examine and repair it, restore a backup, export, import or rotate its key.
 
-These need the vault closed to others, or work even when it cannot be opened, which is why they are not verbs of a store.
+These functions need the vault closed to other processes, or work even if it cannot be opened, so they are no part of a store.
+`examine_open` serves `doctor` on an open vault; it repairs nothing.
 
-What the doctor looks at in a vault whose key is at hand, and how bad what it sees is. `maintenance` mends.
-
-A file where one would look for a vault first, of which nothing is true: plain, small, and about preferences (§10.2.3).
-
-It is no defence. Who finds it may take it for all there is, and look no further; who knows Engram looks on.
+`write_decoy` writes a plain file of invented preferences where an intruder would look first (§10.2.3). It is no defence: it may
+satisfy a casual look, and does not stop anybody who knows Engram.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from engram.settings import LiveSettings
 from engram.store.credentials import Credentials
 from engram.store.folder import VaultFolder, read_header, write_header
 from engram.store.sqlite import backups, key_rotation, migrations, text_index
-from engram.store.sqlite import backups as care
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite.connection import engram_error, require_encryption
 from engram.store.sqlite.gate import stop_at_deadline
@@ -38,48 +35,60 @@ from engram.types import Backup, Finding, Severity
 from engram.values.frozen import replace
 
 _LOW_ROOM = 64 * 2**20
-"""Free space under which the next backup or log may not fit."""
+"""Free bytes under which the next backup or log may not fit."""
+
+_NO_VAULT = "Run `engram init` to make one, or name another with --vault."
+
+DECOY_NAME = "settings.db"
+_DECOY_ROWS = (
+    ("version", "1.0.0"),
+    ("theme", "dark"),
+    ("language", "en"),
+    ("font_size", "13"),
+    ("check_for_updates", "weekly"),
+    ("telemetry", "off"),
+)
 
 
-def look_over(folder: VaultFolder, live: LiveSettings, env: Env, key: opening.DatabaseKey) -> list[Finding]:
-    """All of it, worst first; nothing is changed, and others may go on using the vault."""
+def examine_open(folder: VaultFolder, live: LiveSettings, env: Env, key: opening.DatabaseKey) -> list[Finding]:
+    """Return the findings about an open vault, worst first. Nothing is changed, and the vault stays in use."""
     found = [Finding("settings", Severity.WARNING, warning) for warning in live.warnings]
-    found += [*permissions(folder), *room(folder)]
+    found += [*check_permissions(folder), *check_disk_space(folder)]
     if wrong := database_problems(folder, key):
-        return worst_first([*found, damaged(wrong)])
-    if lost := adrift(folder, key):
-        found.append(out_of_step(lost))
-    return worst_first([*found, *backup_findings(folder, live, env, key)])
+        return sort_by_severity([*found, damage_finding(wrong)])
+    if lost := count_mismatched(folder, key):
+        found.append(mismatch_finding(lost))
+    return sort_by_severity([*found, *backup_findings(folder, live, env, key)])
 
 
-def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+def sort_by_severity(findings: Iterable[Finding]) -> list[Finding]:
     order = list(Severity)
     return sorted(findings, key=lambda finding: -order.index(finding.severity))
 
 
-def damaged(problems: list[str]) -> Finding:
+def damage_finding(problems: list[str]) -> Finding:
     what = f"E1002: {problems[0]}" + (f", and {len(problems) - 1} more such" if len(problems) > 1 else "")
     return Finding("database", Severity.ERROR, what, VaultDamaged.default_way_out)
 
 
-def adrift(folder: VaultFolder, key: opening.DatabaseKey) -> int:
-    """Memories that the text index is out of step with."""
-    connection = to_read(folder, key)
+def count_mismatched(folder: VaultFolder, key: opening.DatabaseKey) -> int:
+    """Return the number of memories whose entry in the text index is missing or wrong."""
+    connection = connect_to_examine(folder, key)
     try:
         stop_at_deadline(connection)
-        return text_index.adrift(connection)
+        return text_index.count_mismatched(connection)
     except apsw.InterruptError as error:
         raise deadline_error("the text index was compared") from error
     finally:
         connection.close()
 
 
-def out_of_step(lost: int) -> Finding:
+def mismatch_finding(lost: int) -> Finding:
     what = f"the text index is out of step with {lost} memories."
     return Finding("text index", Severity.ERROR, what, "Run `engram doctor --repair` to rebuild it.")
 
 
-def permissions(folder: VaultFolder, mend: bool = False) -> list[Finding]:
+def check_permissions(folder: VaultFolder, mend: bool = False) -> list[Finding]:
     wanted = {folder.path: 0o700} | {
         path: 0o700 if path.is_dir() else 0o600 for path in folder.path.rglob("*") if not path.is_symlink()
     }
@@ -94,10 +103,10 @@ def permissions(folder: VaultFolder, mend: bool = False) -> list[Finding]:
     return [Finding("permissions", Severity.INFO, what + " They are closed now.", mended=True)]
 
 
-def room(folder: VaultFolder) -> list[Finding]:
+def check_disk_space(folder: VaultFolder) -> list[Finding]:
     if not folder.has_room_to_write():
-        what = "the vault's folder cannot be written: what is there can be read, and nothing be kept."
-        return [Finding("folder", Severity.WARNING, what, "Make it writable for this user, if that is not meant.")]
+        what = "the vault's folder cannot be written: memories can be read, but none can be stored."
+        return [Finding("folder", Severity.WARNING, what, "Make it writable for this user, unless this is intended.")]
     free = shutil.disk_usage(folder.path).free
     if free >= _LOW_ROOM:
         return []
@@ -109,27 +118,27 @@ def database_problems(folder: VaultFolder, key: opening.DatabaseKey) -> list[str
     if not folder.database.exists():
         return [f"{folder.database} is missing."]
     try:
-        connection = to_read(folder, key)
+        connection = connect_to_examine(folder, key)
     except apsw.Error as error:
         return [engram_error(error, "opening the database").message]
     try:
         migrations.require_known(migrations.version_of(connection))
         stop_at_deadline(connection)
-        return care.check(connection) or care.unread_pages(connection)
+        return backups.check(connection) or backups.unread_pages(connection)
     except apsw.Error as error:
         return [engram_error(error, "reading the database").message]
     finally:
         connection.close()
 
 
-def to_read(folder: VaultFolder, key: opening.DatabaseKey) -> apsw.Connection:
-    """Where nothing can be written there is no place for the index of a log either: then the file is all there is."""
-    alone = not folder.has_room_to_write() and not folder.wal.exists()
-    return opening.connect_to_read(folder.database, key, cache_kib=8192, immutable=alone)
+def connect_to_examine(folder: VaultFolder, key: opening.DatabaseKey) -> apsw.Connection:
+    """Connect for reading. A read-only folder has no room for the log's index, so its database is opened as immutable."""
+    immutable = not folder.has_room_to_write() and not folder.wal.exists()
+    return opening.connect_to_read(folder.database, key, cache_kib=8192, immutable=immutable)
 
 
 def backup_findings(folder: VaultFolder, live: LiveSettings, env: Env, key: opening.DatabaseKey) -> list[Finding]:
-    found = care.backups(folder, key)
+    found = backups.backups(folder, key)
     broken = [backup.number for backup in found if not backup.intact]
     findings = [
         Finding("backups", Severity.WARNING, f"backup {number} does not verify.", "Run `engram backup` to make a new one.")
@@ -145,16 +154,13 @@ def backup_findings(folder: VaultFolder, live: LiveSettings, env: Env, key: open
     return findings
 
 
-_NO_VAULT = "Run `engram init` to make one, or name another with --vault."
-
-
 def key_facts(path: Path) -> KeyHeader:
-    """Where the key is and what it looks like from outside; opens nothing."""
+    """Return the public facts about the vault's key: its source and fingerprint. Opens nothing."""
     return read_header(_existing(path).header).key
 
 
 def export_key(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> str:
-    """The recovery text of the vault's key. Whoever has it has the vault."""
+    """Return the recovery text of the vault's key, which opens the vault."""
     folder = _existing(path)
     with unlocked(folder, read_header(folder.header), live, env, credentials) as master:
         return master.recovery_text()
@@ -168,21 +174,21 @@ def rotate_key(
     *,
     new: MasterKey | None = None,
     ask_new: PassphrasePrompt | None = None,
-    tell: key_rotation.Told = lambda what: None,
+    tell: key_rotation.Progress = lambda what: None,
 ) -> str:
-    """Give the vault another key, in the same sort of place (`new`: the one to take); returns the sentence about it."""
+    """Change the vault's key, keeping the kind of key source; return the notice about the new key. `new`: the key to use."""
     folder = _existing(path)
     if not folder.has_room_to_write():
         raise DiskFull("the vault's folder cannot be written.")
     if new is None and read_header(folder.header).key.source == "given":
-        raise VaultLocked("whoever made this vault keeps its key, and no new one was given.", way_out="Pass the new key.")
+        raise VaultLocked("the key of this vault is kept by its caller, and no new key was given.", way_out="Pass the new key.")
     return key_rotation.rotate(
         folder, live, env, key=credentials.master(), ask=credentials.ask, new=new, ask_new=ask_new or credentials.ask, tell=tell
     )
 
 
 def import_key(path: Path, live: LiveSettings, env: Env, credentials: Credentials, recovery_text: str, source: str) -> str:
-    """Put the vault's key, given as recovery text, where `source` says; returns the sentence about it."""
+    """Store the vault's key, given as recovery text, in the key source `source`; return the notice about it."""
     folder = _existing(path)
     header = read_header(folder.header)
     with MasterKey.from_recovery_text(recovery_text) as master:
@@ -194,44 +200,44 @@ def import_key(path: Path, live: LiveSettings, env: Env, credentials: Credential
 
 def _still_there(source: str) -> str:
     places = {"file": "the key file", "keychain": "the keychain", "passphrase": "the passphrase in older backups' headers"}
-    return f" It can still be had from {places[source]}: remove it there if it must not." if source in places else ""
+    return f" It is also still in {places[source]}: remove it there if it should not be." if source in places else ""
 
 
 def list_backups(path: Path, live: LiveSettings, env: Env, credentials: Credentials) -> list[Backup]:
-    """All backups, newest first. The vault itself may be damaged or open elsewhere."""
+    """Return all backups, newest first. The vault itself may be damaged, or open in another process."""
     folder = _existing(path)
     with _database_key(folder, live, env, credentials) as key:
         return backups.backups(folder, key)
 
 
 def restore_backup(path: Path, live: LiveSettings, env: Env, credentials: Credentials, number: int | None = None) -> Backup:
-    """Put a backup (the newest intact one, or that number) in the database's place; the present file is kept."""
+    """Replace the database by a backup (the newest intact one, or that number); the present file is kept."""
     _existing(path)
     with open_exclusively(path, live, env, credentials) as (folder, key):
         try:
             return backups.restore(folder, key, number, live.now)
         except apsw.Error as error:
-            raise engram_error(error, "bringing back a backup") from error
+            raise engram_error(error, "restoring a backup") from error
 
 
 def examine(path: Path, live: LiveSettings, env: Env, credentials: Credentials, *, mend: bool = False) -> list[Finding]:
-    """Everything the doctor looks at, worst first. With `mend`, what can be put right is."""
+    """Return the findings about a vault, worst first. With `mend`, repair what can be repaired."""
     findings = [Finding("settings", Severity.WARNING, warning) for warning in live.warnings]
     folder = VaultFolder(path)
     if not folder.exists():
         return [*findings, Finding("vault", Severity.WARNING, f"there is no vault at {path}.", _NO_VAULT)]
-    findings += permissions(folder, mend)
-    findings += room(folder)
+    findings += check_permissions(folder, mend)
+    findings += check_disk_space(folder)
     findings += _header(folder, mend)
     try:
         findings += _database(folder, live, env, credentials, mend)
     except EngramError as error:
         findings.append(Finding("vault", Severity.ERROR, f"{error.code}: {error.message}", error.way_out))
-    return worst_first(findings)
+    return sort_by_severity(findings)
 
 
 def _header(folder: VaultFolder, mend: bool) -> list[Finding]:
-    """A header that is gone or damaged is taken from the newest backup, each of which has a copy beside it."""
+    """Check the header; with `mend`, replace a missing or damaged one by the copy beside the newest backup that has one."""
     try:
         read_header(folder.header)
         return []
@@ -257,7 +263,7 @@ def _database(folder: VaultFolder, live: LiveSettings, env: Env, credentials: Cr
         if problems and mend:
             return _mend_database(folder, live, env, credentials, problems)
         if problems:
-            return [damaged(problems)]
+            return [damage_finding(problems)]
         return [*_text_index(folder, live, env, credentials, key, mend), *backup_findings(folder, live, env, key)]
 
 
@@ -277,10 +283,10 @@ def _mend_database(
 def _text_index(
     folder: VaultFolder, live: LiveSettings, env: Env, credentials: Credentials, key: opening.DatabaseKey, mend: bool
 ) -> list[Finding]:
-    lost = adrift(folder, key)
+    lost = count_mismatched(folder, key)
     if not lost:
         return []
-    found = out_of_step(lost)
+    found = mismatch_finding(lost)
     if not mend:
         return [found]
     try:
@@ -316,28 +322,17 @@ def _existing(path: Path) -> VaultFolder:
     return folder
 
 
-NAME = "settings.db"
-_ROWS = (
-    ("version", "1.0.0"),
-    ("theme", "dark"),
-    ("language", "en"),
-    ("font_size", "13"),
-    ("check_for_updates", "weekly"),
-    ("telemetry", "off"),
-)
-
-
-def leave(folder: Path) -> Path | None:
-    """Put the decoy into a folder; None if a file of its name is there, which is left alone."""
+def write_decoy(folder: Path) -> Path | None:
+    """Write the decoy into a folder and return its path; None if a file of its name exists."""
     require_encryption()
-    path = folder / NAME
+    path = folder / DECOY_NAME
     if path.exists():
         return None
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     connection = apsw.Connection(str(path))
     try:
         connection.execute("CREATE TABLE app_config (key TEXT PRIMARY KEY, value TEXT)")
-        connection.executemany("INSERT INTO app_config VALUES (?, ?)", _ROWS)
+        connection.executemany("INSERT INTO app_config VALUES (?, ?)", _DECOY_ROWS)
     finally:
         connection.close()
     return path

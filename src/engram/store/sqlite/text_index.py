@@ -193,7 +193,7 @@ def reindex(connection: apsw.Connection) -> None:
         index_words(connection, key, text, around)
 
 
-def adrift(connection: apsw.Connection) -> int:
+def count_mismatched(connection: apsw.Connection) -> int:
     """How many memories the text index lacks or has too many."""
     return int(
         connection.execute(

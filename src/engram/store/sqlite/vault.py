@@ -142,7 +142,7 @@ def unlocked(folder: VaultFolder, header: Header, live: LiveSettings, env: Env, 
     if header.next is not None:
         from engram.store.sqlite import key_rotation  # seldom
 
-        return key_rotation.finished(folder, live, env, given, credentials.ask)
+        return key_rotation.finish_and_unlock(folder, live, env, given, credentials.ask)
     return unlock(header.key, live.now, vault=folder.path, key=given, ask=credentials.ask)
 
 
