@@ -42,6 +42,7 @@ from engram.models.rerankers import OnnxReranker, Reranker
 from engram.models.spending import Ledger
 from engram.recall.searcher import Searcher
 from engram.rules.duplicates import DuplicateWeights
+from engram.rules.store_rules import MemoryRules
 from engram.settings import LiveSettings
 from engram.store.credentials import Ask, Credentials
 from engram.store.open import open_store
@@ -85,7 +86,7 @@ class OpenVault:
             for note in harden():
                 log.info("%s", note)
         where = vault_path(self.live.now.home or settings_room.home()) if path is None else vault_path(path)
-        self.store, self.notice = open_store(where, self.live, env, credentials)
+        self.store, self.notice = open_store(where, self.live, env, MemoryRules(self.live), credentials)
         self.session = session or env.new_id()
         self.closed = False
         self._given_embedder = embedder

@@ -28,6 +28,7 @@ from engram.capture.screen import rescreen
 from engram.crypto.keys import MasterKey, Purpose
 from engram.env import Env
 from engram.errors import VaultTooNew
+from engram.rules.store_rules import MemoryRules
 from engram.settings import LiveSettings
 from engram.store.folder import FORMAT, Header, read_header, write_header
 from engram.store.open import open_store
@@ -146,7 +147,8 @@ def test_a_vault_of_the_first_format_is_whole_and_can_be_written(old: Path) -> N
 def test_a_hook_migrates_an_old_vault_and_leaves_neutral_dates(old: Path) -> None:
     """V6, S15: after an upgrade a hook is usually the first to open the vault."""
     env = Env()
-    store, _ = open_store(old, LiveSettings({}, monotonic=env.monotonic), env, credentials(), brief=True)
+    live = LiveSettings({}, monotonic=env.monotonic)
+    store, _ = open_store(old, live, env, MemoryRules(live), credentials(), brief=True)
     texts = [memory.text for memory in store.memories.page(OWNER, limit=99)]
     store.close()
     assert dated(old) == []

@@ -12,6 +12,7 @@ from promises.programs import eat_room
 from promises.vaults_at_hand import OWNER, credentials, dated, halves, is_root, open_vault, store_of, word
 
 from engram.env import Env
+from engram.rules.store_rules import MemoryRules
 from engram.serve.cli import main
 from engram.settings import LiveSettings
 from engram.store.limits import StoreLimits
@@ -91,12 +92,12 @@ def test_a_hook_answers_on_a_full_disk_and_leaves_neutral_dates(small_disk: Path
         mem.remember("The harbour is closed on Sundays")
     eat_room(str(filler))
     for _ in range(2):
-        store, _ = open_store(path, live, env, credentials(), brief=True)
+        store, _ = open_store(path, live, env, MemoryRules(live), credentials(), brief=True)
         assert len(store.text.search(OWNER, ["harbour"], limit=9)) == 1
         store.close()
         assert dated(path) == []
     filler.unlink()
-    store, _ = open_store(path, live, env, credentials(), brief=True)
+    store, _ = open_store(path, live, env, MemoryRules(live), credentials(), brief=True)
     assert len(store.memories.page(OWNER, limit=9)) == 1
     store.close()
     with open_vault(path) as mem:

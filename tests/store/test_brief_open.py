@@ -17,6 +17,7 @@ from store.vaults import CREDENTIALS, KEY, OWNER, connect
 
 from engram.env import Env
 from engram.errors import AccessDenied, VaultBusy
+from engram.rules.store_rules import MemoryRules
 from engram.settings import LiveSettings
 from engram.store.folder import VaultFolder
 from engram.store.open import open_store as open_at
@@ -34,7 +35,8 @@ OpenStore = Callable[..., SqliteStore]
 @contextmanager
 def opened_briefly(path: Path, **settings: object) -> Iterator[Store]:
     env = Env()
-    store, _ = open_at(path, LiveSettings(settings, monotonic=env.monotonic), env, CREDENTIALS, brief=True)
+    live = LiveSettings(settings, monotonic=env.monotonic)
+    store, _ = open_at(path, live, env, MemoryRules(live), CREDENTIALS, brief=True)
     try:
         yield store
     finally:
@@ -192,7 +194,7 @@ def test_a_brief_store_beside_an_open_one_leaves_the_log_as_long_as_it_was(folde
 def test_while_another_process_writes_a_brief_store_answers_and_raises_at_closing(folder: VaultFolder) -> None:
     env, other = Env(), connect(folder.database)
     live = LiveSettings({"write_patience_s": 0.1}, monotonic=env.monotonic)
-    store, _ = open_at(folder.path, live, env, CREDENTIALS, brief=True)
+    store, _ = open_at(folder.path, live, env, MemoryRules(live), CREDENTIALS, brief=True)
     other.execute("BEGIN IMMEDIATE")
     assert texts(store, REX)
     with pytest.raises(VaultBusy):
@@ -207,6 +209,7 @@ import os, sys
 from pathlib import Path
 from engram.env import Env
 from engram.crypto.keys import MasterKey
+from engram.rules.store_rules import MemoryRules
 from engram.settings import LiveSettings
 from engram.store.credentials import Credentials
 from engram.store.open import open_store
@@ -217,7 +220,8 @@ def dice(number):
     return os.urandom(number)
 env = Env(random=dice)
 key = Credentials(lambda: MasterKey(bytearray.fromhex(sys.argv[2])))
-store, _ = open_store(Path(sys.argv[1]), LiveSettings({}, monotonic=env.monotonic), env, key, brief=True)
+live = LiveSettings({}, monotonic=env.monotonic)
+store, _ = open_store(Path(sys.argv[1]), live, env, MemoryRules(live), key, brief=True)
 print(len(store.memories.page(Reader(Scope(agent="rex")), limit=9)), flush=True)
 store.close()
 """

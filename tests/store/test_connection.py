@@ -15,6 +15,7 @@ from store.vaults import CREDENTIALS, database_key
 from engram.crypto.keys import MasterKey
 from engram.env import Env
 from engram.errors import EncryptionFailed, EngramError, VaultLocked
+from engram.rules.store_rules import MemoryRules
 from engram.settings import LiveSettings
 from engram.store.credentials import Credentials
 from engram.store.folder import VaultFolder
@@ -85,12 +86,13 @@ def test_a_wrong_key_is_e1001_and_never_gives_an_empty_vault(open_store: Callabl
     open_store().close()
     before = folder.database.read_bytes()
     env = Env()
+    live = LiveSettings({}, monotonic=env.monotonic)
     wrong = Credentials(lambda: MasterKey(bytearray(b"w" * 32)))
     with pytest.raises(VaultLocked) as caught:
-        open_vault(folder.path, LiveSettings({}, monotonic=env.monotonic), env, wrong)
+        open_vault(folder.path, live, env, MemoryRules(live), wrong)
     assert caught.value.code == "E1001"
     assert folder.database.read_bytes() == before
-    open_vault(folder.path, LiveSettings({}, monotonic=env.monotonic), env, CREDENTIALS)[0].close()
+    open_vault(folder.path, live, env, MemoryRules(live), CREDENTIALS)[0].close()
 
 
 @pytest.mark.parametrize("cipher", opening.CIPHERS)

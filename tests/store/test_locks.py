@@ -28,6 +28,7 @@ from engram.errors import EngramError
 from engram.crypto.keys import MasterKey
 from engram.settings import LiveSettings
 from engram.store.sqlite.locks import VaultLock
+from engram.rules.store_rules import MemoryRules
 from engram.store.sqlite.vault import Credentials, open_vault
 from engram.types import Memory, Reader
 what, path, key = sys.argv[1:]
@@ -40,7 +41,7 @@ if what in ("acquire_exclusive", "acquire_shared"):
         print(error.code)
 else:
     live = LiveSettings({}, monotonic=env.monotonic)
-    store, _ = open_vault(Path(path), live, env, Credentials(lambda: MasterKey(bytearray.fromhex(key))))
+    store, _ = open_vault(Path(path), live, env, MemoryRules(live), Credentials(lambda: MasterKey(bytearray.fromhex(key))))
     if what == "write":
         store.memories.add(Reader(), [Memory(text="from elsewhere")])
     print(sorted(memory.text for memory in store.memories.page(Reader(), limit=99)))

@@ -12,6 +12,7 @@ from store.vaults import KEY, OWNER, database_key
 
 from engram.env import Env
 from engram.errors import DiskFull, EngramError
+from engram.rules.store_rules import MemoryRules
 from engram.settings import LiveSettings
 from engram.store.credentials import Credentials
 from engram.store.folder import VaultFolder
@@ -29,7 +30,8 @@ def read_only_store(folder: VaultFolder) -> tuple[SqliteStore, VaultHandle]:
     """As `open_vault` makes it on a medium that cannot be written; here by hand, because root can write anywhere."""
     env = Env()
     opened = VaultHandle(folder, database_key(), bytearray(b"a" * 32), VaultLock(folder.lock, env), read_only=True)
-    return SqliteStore(Gate(opened, LiveSettings({}, monotonic=env.monotonic), env)), opened
+    live = LiveSettings({}, monotonic=env.monotonic)
+    return SqliteStore(Gate(opened, live, env, MemoryRules(live))), opened
 
 
 def test_closing_a_read_only_vault_releases_files_and_keys(open_store: OpenStore, folder: VaultFolder) -> None:
@@ -74,11 +76,13 @@ from pathlib import Path
 from engram.env import Env
 from engram.crypto.keys import MasterKey
 from engram.settings import LiveSettings
+from engram.rules.store_rules import MemoryRules
 from engram.store.sqlite.vault import Credentials, open_vault
 from engram.types import Memory, Reader
 env = Env()
 live = LiveSettings({}, monotonic=env.monotonic)
-store, _ = open_vault(Path(sys.argv[1]), live, env, Credentials(lambda: MasterKey(bytearray.fromhex(sys.argv[2]))))
+key = Credentials(lambda: MasterKey(bytearray.fromhex(sys.argv[2])))
+store, _ = open_vault(Path(sys.argv[1]), live, env, MemoryRules(live), key)
 store.memories.add(Reader(), [Memory(text="acknowledged")])
 os._exit(9)
 """
@@ -110,14 +114,14 @@ def test_a_vault_is_not_created_if_its_key_cannot_be_stored(tmp_path: Path) -> N
     nowhere, inside, somewhere = keeping("file", "vault.key"), keeping("vault", "vault.key"), keeping("vault.key")
     for settings in (nowhere, inside):
         with pytest.raises(EngramError):
-            open_vault(tmp_path / "vault", settings, Env(), Credentials())
+            open_vault(tmp_path / "vault", settings, Env(), MemoryRules(settings), Credentials())
         assert not (tmp_path / "vault").exists()
 
     (tmp_path / "vault").mkdir()  # somebody's own
     with pytest.raises(EngramError):
-        open_vault(tmp_path / "vault", nowhere, Env(), Credentials())
+        open_vault(tmp_path / "vault", nowhere, Env(), MemoryRules(nowhere), Credentials())
     assert {entry.name for entry in (tmp_path / "vault").iterdir()} <= {"vault.lock"}
 
-    store, _ = open_vault(tmp_path / "vault", somewhere, Env(), Credentials())
+    store, _ = open_vault(tmp_path / "vault", somewhere, Env(), MemoryRules(somewhere), Credentials())
     store.close()
     assert (tmp_path / "vault" / ".gitignore").read_text() == "*\n"

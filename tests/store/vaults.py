@@ -12,6 +12,7 @@ import apsw
 
 from engram.crypto.keys import MasterKey
 from engram.env import Env
+from engram.rules.store_rules import MemoryRules
 from engram.settings import LiveSettings
 from engram.store.credentials import Credentials
 from engram.store.ports import Store
@@ -40,7 +41,8 @@ def database_key(cipher: str = "aegis") -> opening.DatabaseKey:
 
 def sqlite_store(path: Path, env: Env | None = None, *, tuning: Iterable[object] = (), **settings: object) -> SqliteStore:
     env = env or Env()
-    store, _ = open_vault(path, LiveSettings(settings, monotonic=env.monotonic, tuning=tuning), env, CREDENTIALS)
+    live = LiveSettings(settings, monotonic=env.monotonic, tuning=tuning)
+    store, _ = open_vault(path, live, env, MemoryRules(live), CREDENTIALS)
     return store
 
 

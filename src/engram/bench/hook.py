@@ -21,6 +21,7 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.guard.injection import VERSION
 from engram.hosts import CLAUDE, HOOK_EVENTS, edits
+from engram.rules.store_rules import MemoryRules
 from engram.serve.operations.operation import ProgressCallback
 from engram.settings import LiveSettings, environment_variable
 from engram.store.credentials import Credentials
@@ -110,7 +111,7 @@ def _fill(path: Path, settings: Mapping[str, object], memories: int, env: Env, p
         goal, decided = "Move the harbour timetable to the new server", ["The ferry comes first"]
         mem.working.hand_over(goal, decided=decided, sources=())
     live = LiveSettings({**settings, "backup_hours": 0.0}, monotonic=env.monotonic)
-    store, _ = open_vault(path, live, env, Credentials())
+    store, _ = open_vault(path, live, env, MemoryRules(live), Credentials())
     try:
         for start in range(0, memories, BATCH):
             progress("filling a vault", start / memories)

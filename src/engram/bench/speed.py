@@ -38,6 +38,7 @@ from engram.env import Env
 from engram.index.vectors.matrix import encode
 from engram.models import catalog
 from engram.models.embedders import Embedder, OnnxEmbedder, Vectors, hashing_embedder
+from engram.rules.store_rules import MemoryRules
 from engram.serve.operations.operation import ProgressCallback
 from engram.settings import LiveSettings, Settings
 from engram.store.sqlite.vault import open_vault
@@ -109,7 +110,7 @@ class SpeedBench:
         """Fill the vault and the baselines up to `size` memories; return memories a second, without encoding."""
         live = LiveSettings(self.settings, monotonic=self.env.monotonic)
         spent, before = 0.0, self.held
-        store, _ = open_vault(self.folder / "vault", live, self.env, credentials_from(self.key, None))
+        store, _ = open_vault(self.folder / "vault", live, self.env, MemoryRules(live), credentials_from(self.key, None))
         with closing(store), closing(self.plain()) as plain:
             while self.held < size:
                 numbers = range(self.held, min(self.held + _BATCH, size))

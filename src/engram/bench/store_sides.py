@@ -11,6 +11,7 @@ import sqlite3  # noqa: TID251  the baseline; that it encrypts nothing is what i
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -21,11 +22,13 @@ from engram.crypto.keys import MasterKey
 from engram.engine import Engram
 from engram.env import Env
 from engram.guard.visibility import readable
+from engram.rules.store_rules import MemoryRules
 from engram.settings import LiveSettings, Settings
 from engram.store.sqlite import audit, memory_rows, migrations, text_index
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import open_vault
+from engram.text.english.informativeness import told
 from engram.types import AuditEntry, Memory, Policy, Reader, Role, Scope, TextHit
 from engram.values.frozen import field, mutable, replace
 from engram.vault import credentials_from
@@ -158,6 +161,8 @@ def open_unkeyed(path: Path, settings: Settings) -> apsw.Connection:
     return connection
 
 
+_informativeness = lru_cache(1)(told)
+
 _NO_SEALING: dict[str, tuple[Callable[..., Any], int]] = {
     "seal": (lambda tier, value, row, column: value, 4),
     "unseal": (lambda value, row, column: value, 3),
@@ -166,8 +171,11 @@ _NO_SEALING: dict[str, tuple[Callable[..., Any], int]] = {
     "shut": (lambda tier, value, place: value, 3),
     "unshut": (lambda value, place: value, 2),
     "blind": (lambda digest: digest, 1),
+    "mask": (lambda text: "", 1),
+    "substance": (lambda *said: _informativeness(*said)[0], 3),
+    "named": (lambda *said: _informativeness(*said)[1], 3),
 }
-"""The SQL functions with which the store's statements seal sensitive fields, here without effect."""
+"""The SQL functions of the store's statements: sealing is here without effect."""
 
 
 class DirectSide:
@@ -260,7 +268,9 @@ class StoreBench:
     def ours(self) -> EngramSide:
         """Open the vault's store."""
         live = LiveSettings(asdict(self.settings), monotonic=self.env.monotonic)
-        return EngramSide(open_vault(self.folder / "vault", live, self.env, credentials_from(self.key, None))[0])
+        return EngramSide(
+            open_vault(self.folder / "vault", live, self.env, MemoryRules(live), credentials_from(self.key, None))[0]
+        )
 
     def engram(self) -> Engram:
         """Open the vault."""
@@ -271,6 +281,7 @@ class StoreBench:
         """Open an encrypted database of this name without a store around it."""
         with MasterKey(bytearray(self.key)) as master:
             key = opening.key_for(master, self.settings.cipher)
+        key.rules = MemoryRules(LiveSettings(asdict(self.settings), monotonic=self.env.monotonic))
         path, settings = self.folder / name, self.settings
         return opening.connect_to_write(path, key, synchronous=settings.synchronous, cache_kib=settings.page_cache_kib)
 

@@ -1,6 +1,7 @@
 """Opens a store: the only module through which other packages reach an engine.
 
-Comes in: the location of a vault, settings, clock and credentials. Goes out: a `Store`, as `ports.py` defines it.
+Comes in: the location of a vault, settings, clock, the rules that decide while it writes, and credentials. Goes out: a `Store`,
+as `ports.py` defines it.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
     import apsw
 
     from engram.store.ports import Store
+    from engram.store.rule_ports import StoreRules
 
 
 def open_store(
-    path: Path, live: LiveSettings, env: Env, credentials: Credentials = Credentials(), *, brief: bool = False
+    path: Path, live: LiveSettings, env: Env, rules: StoreRules, credentials: Credentials = Credentials(), *, brief: bool = False
 ) -> tuple[Store, str]:
     """Open the vault in this folder and create it if it is missing.
 
@@ -32,7 +34,7 @@ def open_store(
     """
     from engram.store.sqlite.vault import open_vault  # late, for start-up time: importing types opens nothing
 
-    return open_vault(path, live, env, credentials, brief=brief)
+    return open_vault(path, live, env, rules, credentials, brief=brief)
 
 
 @contextmanager

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from engram.env import from_micros, to_micros
-from engram.errors import ContentTooLarge, DimensionMismatch, InjectionBlocked, InvalidContent, InvalidQuery
+from engram.errors import ContentTooLarge, DimensionMismatch, InvalidContent, InvalidQuery
+from engram.guard import names
 from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Sensitivity, Source, Status, Turn, scope_values
 from engram.values.frozen import replace
 
@@ -104,21 +104,7 @@ def check_name(what: str, name: str, settings: Settings, *, plainly: bool = Fals
     """
     _text(what, name, _NAME_BYTES)
     if len(name) >= _PLAIN_NAME or not name.replace("_", "").isalpha():
-        _screen(what, name, settings.catch_secrets, settings.guard_injection, plainly)
-
-
-@lru_cache(256)  # every turn brings the name of its speaker
-def _screen(what: str, name: str, catch_secrets: bool, guard_injection: bool, plainly: bool) -> None:
-    """Raise if a name holds a secret or reads as an injection."""
-    from engram.guard import injection, secrets  # late, for start-up time: few names need it
-    from engram.guard.injection import InjectionVerdict
-
-    if catch_secrets and secrets.find(name):
-        raise InvalidContent(f"the {what} holds a secret (a key, a token or a password), and secrets are not kept.")
-    words = name.replace("_", " ").replace("-", " ")
-    accepted = (InjectionVerdict.CLEAN, InjectionVerdict.FLAGGED) if plainly else (InjectionVerdict.CLEAN,)
-    if guard_injection and injection.assess_cached(words).verdict not in accepted:
-        raise InjectionBlocked(f"the {what} reads as an attack on the model that would read it.", way_out="Use a plain word.")
+        names.check(what, name, settings.catch_secrets, settings.guard_injection, plainly)
 
 
 def check_edges(edges: Sequence[Edge], settings: Settings) -> None:

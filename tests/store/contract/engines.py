@@ -10,6 +10,7 @@ from typing import Any
 from store.vaults import CREDENTIALS
 
 from engram.env import Env
+from engram.rules.store_rules import MemoryRules
 from engram.settings import LiveSettings
 from engram.store.open import open_store
 from engram.store.ports import Store
@@ -26,7 +27,7 @@ def sqlite(cipher: str) -> Callable[..., Store]:
 
     def opened(path: Path, env: Env, tuning: Iterable[object] = (), **settings: object) -> Store:
         live = LiveSettings({"cipher": cipher, **settings}, monotonic=env.monotonic, tuning=tuning)
-        return open_store(path, live, env, CREDENTIALS)[0]
+        return open_store(path, live, env, MemoryRules(live), CREDENTIALS)[0]
 
     return opened
 

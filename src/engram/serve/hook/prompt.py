@@ -19,6 +19,7 @@ from engram import settings as settings_room
 from engram.crypto.process import harden
 from engram.env import Env
 from engram.guard.injection import VERSION
+from engram.rules.store_rules import MemoryRules
 from engram.serve.hook.events import HookEvent, without_surrogates
 from engram.settings import LiveSettings, Settings
 from engram.store.folder import VaultFolder
@@ -59,7 +60,7 @@ def answer_event(event: HookEvent, vault: str | None, identity: Mapping[str, str
         return
     if live.now.harden_process:
         harden()
-    store, _ = open_store(path, live, env, brief=True)
+    store, _ = open_store(path, live, env, MemoryRules(live), brief=True)
     try:
         reader = _reader(live.now, event, identity)
         text_for = session_text if event.name == "session-start" else prompt_text

@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -45,6 +46,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from engram.store.rule_ports import TextRules
     from engram.types import Memory
 
 
@@ -127,8 +129,26 @@ _TIERED = {
 """Expressions that unseal the two columns that were sealed before there were marks, if the tier is above cleartext."""
 
 
-def register(connection: apsw.Connection, cipher: FieldCipher, guarded: Callable[[], bool] = lambda: True) -> None:
-    """Add the sealing functions to a connection. `guarded`: seal personal side values even of a cleartext memory."""
+def register(connection: apsw.Connection, cipher: FieldCipher, key: DatabaseKey) -> None:
+    """Give a connection the functions of the module's docstring. The rules on texts are those that the key has when they run."""
+
+    def is_personal(value: str) -> bool:
+        if key.rules is None:  # opened for maintenance: sealing is safe, and opens as well
+            return True
+        return key.guarded() and key.rules.sensitivity(value) is not Sensitivity.CLEARTEXT
+
+    def mask(text: str) -> str:
+        return key.text_rules.mask(text)
+
+    @lru_cache(1)  # the two figures of one text are asked for one after the other
+    def informativeness(text: str, speaker: str, category: str) -> tuple[float, int]:
+        return key.text_rules.informativeness(text, speaker, category)
+
+    def substance(text: str, speaker: str, category: str) -> float:
+        return informativeness(text, speaker, category)[0]
+
+    def named(text: str, speaker: str, category: str) -> int:
+        return informativeness(text, speaker, category)[1]
 
     def seal(tier: str, value: str, row: int, column: str) -> str:
         return value if tier == Sensitivity.CLEARTEXT else cipher.seal(value, f"{column}/{row}")
@@ -139,16 +159,17 @@ def register(connection: apsw.Connection, cipher: FieldCipher, guarded: Callable
     def shut(tier: str, value: str, place: str) -> str:
         if not value:
             return ""
-        if tier == Sensitivity.CLEARTEXT and not value.startswith(MARK) and not (guarded() and _is_personal(value)):
+        if tier == Sensitivity.CLEARTEXT and not value.startswith(MARK) and not is_personal(value):
             return value
         return MARK + cipher.seal(value, place)
 
     def unshut(value: str, place: str) -> str:
         return cipher.unseal(value.removeprefix(MARK), place) if value.startswith(MARK) else value
 
-    functions: dict[str, tuple[Callable[..., str | bytes], int]] = {
+    functions: dict[str, tuple[Callable[..., str | bytes | float], int]] = {
         "seal": (seal, 4), "unseal": (unseal, 3), "project": (cipher.project, 1), "straighten": (cipher.straighten, 1),
         "shut": (shut, 3), "unshut": (unshut, 2), "blind": (cipher.blind, 1),
+        "mask": (mask, 1), "substance": (substance, 3), "named": (named, 3),
     }  # fmt: skip
     for name, (function, arguments) in functions.items():
         connection.create_scalar_function(name, function, arguments, deterministic=True)
@@ -246,28 +267,26 @@ def digests(connection: apsw.Connection, plain: Iterable[bytes]) -> dict[bytes, 
     return forms | {bytes(row[0]): digest for row, digest in zip(list(blinded), list(forms), strict=True)}
 
 
-def clear_of(memory: Memory) -> str:
-    """Return the words of a sensitive memory with personal data masked; "" for other tiers or if no span is known."""
-    return rest_of(memory.text) if memory.tier is Sensitivity.SENSITIVE else ""
+def masked(connection: apsw.Connection, text: str) -> str:
+    """Return the part of a sensitive text that may be indexed: the text without its personal data, or nothing."""
+    return str(connection.execute("SELECT mask(?)", (text,)).get)
 
 
-def _is_personal(text: str) -> bool:
-    from engram.guard import personal_data  # late: only writes need its patterns, which take longer to compile than a hook has
-
-    return bool(personal_data.find_sensitive(text))
-
-
-def rest_of(text: str) -> str:
-    """Return a text with its personal data masked; "" if none is found, so that it is unknown what to mask."""
-    from engram.guard import personal_data  # late, as above
-
-    spans = personal_data.find_sensitive(text)
-    return personal_data.mask(text, spans) if spans else ""
+def masked_words(connection: apsw.Connection, memory: Memory) -> str:
+    """Return the masked text of a sensitive memory; empty for other tiers."""
+    return masked(connection, memory.text) if memory.tier is Sensitivity.SENSITIVE else ""
 
 
-def indexed_of(memory: Memory) -> str:
+def indexed_words(connection: apsw.Connection, memory: Memory) -> str:
     """Return the words of a memory that go into the text index."""
-    return memory.text if memory.tier is Sensitivity.CLEARTEXT else clear_of(memory)
+    return memory.text if memory.tier is Sensitivity.CLEARTEXT else masked_words(connection, memory)
+
+
+def informativeness(connection: apsw.Connection, memory: Memory) -> tuple[float, int]:
+    """Return how much the text of a memory says and how many things it names, as its row keeps them."""
+    said = (memory.text, memory.speaker, memory.category)
+    found: list[Any] = connection.execute("SELECT substance(?1, ?2, ?3), named(?1, ?2, ?3)", said).fetchall()
+    return found[0][0], found[0][1]
 
 
 PAGE_BYTES = 4096
@@ -285,6 +304,15 @@ class DatabaseKey:
         self._fields: FieldCipher | None = None
         self.guarded: Callable[[], bool] = lambda: True
         """Returns True if personal side values are sealed even beside a cleartext memory (setting `guard_personal`)."""
+        self.rules: TextRules | None = None
+        """The rules on texts that connections with this key apply; None for maintenance, which writes no new words."""
+
+    @property
+    def text_rules(self) -> TextRules:
+        """The rules on texts; raises if this key was made for maintenance."""
+        if self.rules is None:
+            raise StorageError("this connection was opened for maintenance and judges no words.")
+        return self.rules
 
     def __repr__(self) -> str:
         return f"DatabaseKey({self.cipher})"
@@ -373,7 +401,7 @@ def _connect(path: Path, key: DatabaseKey, mode: int, *, immutable: bool = False
             keep_log_on_close(connection)  # before the first page is read, which may raise
         key.give_to(connection)
         connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # raises if the first page does not verify
-        register(connection, key.fields_of(connection), lambda: key.guarded())
+        register(connection, key.fields_of(connection), key)
     except BaseException:  # an interrupt too: a leaked connection would keep the log in use
         connection.close()
         raise

@@ -11,14 +11,12 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import Visibility, readable, writable
-from engram.rules.edges import reinforced
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import memory_rows, rows, sensitivity
 from engram.store.sqlite.rows import micros, predicate
 from engram.store.validation import (
     check_edges,
 )
-from engram.text.english.entities import folded
 from engram.types import (
     Edge,
     Reader,
@@ -27,6 +25,7 @@ from engram.values.edges import ACYCLIC, DERIVED, LASTING, EdgeWeights
 from engram.values.query import Filter, Hop
 
 if TYPE_CHECKING:
+    from engram.store.rule_ports import StoreRules
     from engram.store.sqlite.gate import Gate
 
 
@@ -125,7 +124,7 @@ _CIRCLE = f"""
 """
 
 
-def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], now: datetime, weights: EdgeWeights) -> int:
+def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], now: datetime, rules: StoreRules) -> int:
     """Link memories by their ids; a link that is there is surer for it. All that is told is linked, or nothing."""
     wanted = list(dict.fromkeys(end for edge in edges for end in (edge.source, edge.target)))
     keys = {memory.id: memory.key for memory in memory_rows.by_ids(connection, owned, wanted)}
@@ -139,7 +138,7 @@ def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], n
                 f"this {told.kind} link would close a circle: what came of something cannot be what it came from.",
                 way_out="Link them the other way round, or by a kind that goes both ways, such as `related_to`.",
             )
-        edge = told if known is None else reinforced(known, told, now, weights)
+        edge = told if known is None else rules.reinforced(known, told, now)
         connection.execute(
             """
             INSERT OR REPLACE INTO edges (source, target, kind, weight, confidence, created_at, reinforced_at)
@@ -240,9 +239,7 @@ class Edges:
             return self._gate.write(
                 reader,
                 "relate",
-                lambda connection: put(
-                    connection, writable(reader), edges, self._gate.env.now(), self._gate.live.tuned(EdgeWeights)
-                ),
+                lambda connection: put(connection, writable(reader), edges, self._gate.env.now(), self._gate.rules),
                 count=len(edges),
                 timeout=timeout,
                 receipt=receipt,
@@ -261,7 +258,7 @@ class Edges:
     def naming(self, reader: Reader, names: Sequence[str], *, most: int) -> list[Hop]:
         """Active memories that name one of these, by whatever name, the latest of each; `here` is the place among `names`."""
         with self._gate.read(reader, "links") as connection:
-            return _naming(connection, readable(reader), [folded(name) for name in names], most) if names else []
+            return _naming(connection, readable(reader), [self._gate.rules.folded(name) for name in names], most) if names else []
 
     def passing(self, reader: Reader, keys: Sequence[int], where: Filter) -> set[int]:
         """Those of these memories that are visible and pass a filter."""

@@ -18,7 +18,6 @@ from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import facts, memory_rows
 from engram.store.sqlite.rows import intern, predicate
 from engram.text.english.entities import PERSON, TITLES, UNSURE, folded, mentions, other_names
-from engram.text.english.informativeness import told
 from engram.types import Memory, Reader, Sensitivity
 from engram.values.entities import Entity, Mention
 
@@ -110,7 +109,7 @@ def _read_one(connection: apsw.Connection, memory: Memory) -> None:
     if memory.tier is Sensitivity.CLEARTEXT:
         note(connection, scope, memory.key, memory.text, memory.speaker)
         facts.note(connection, scope, memory)
-    values = (*told(memory.text, memory.speaker, memory.category), memory.key)
+    values = (*sealed.informativeness(connection, memory), memory.key)
     connection.execute("UPDATE memories SET substance = ?, named = ? WHERE key = ?", values)
 
 

@@ -17,7 +17,6 @@ from engram.store.sqlite import edges, memory_rows, rows, turns, vectors
 from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded, check_event, check_memory, check_participants, check_period, dated
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space
-from engram.values.edges import EdgeWeights
 from engram.values.episodes import CAUSED_BY, FOLLOWS, Episode, EpisodeEvent, EpisodeOutcome, Participant
 from engram.values.frozen import replace
 
@@ -242,7 +241,7 @@ class Episodes:
                 begun = insert(connection, memory, goal, now, participants)
                 links = [Edge(memory.id, cause, CAUSED_BY) for cause in dict.fromkeys(caused_by)]
                 links += [Edge(memory.id, before, FOLLOWS)] if before is not None else []
-                edges.put(connection, writable(reader), links, now, self._gate.live.tuned(EdgeWeights))
+                edges.put(connection, writable(reader), links, now, self._gate.rules)
                 return begun
 
             entry = self._gate.audit.entry(reader, "episode", subject=born.id, count=1, digest=self._gate.audit.digest(born.text))

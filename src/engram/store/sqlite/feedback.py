@@ -22,7 +22,6 @@ from engram.store.validation import check_memory
 from engram.text.english.facts import Fact
 from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Edge, Memory, Policy, Reader, Scope, Space, Status
-from engram.values.edges import EdgeWeights
 from engram.values.frozen import replace
 from engram.values.query import JudgedQuestion, Judgement
 
@@ -210,7 +209,7 @@ class Feedback:
                     self._reconciliation.unfound(connection, old.key, now)
                 new = known or self._keep(connection, reader, born, draft.vector, space, now)
                 if fresh:
-                    edges.put(connection, owned, [Edge(new.id, old.id, SUPERSEDES)], now, self._gate.live.tuned(EdgeWeights))
+                    edges.put(connection, owned, [Edge(new.id, old.id, SUPERSEDES)], now, self._gate.rules)
                 return new
 
             entries = [

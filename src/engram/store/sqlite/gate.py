@@ -24,6 +24,7 @@ from engram.settings import LiveSettings, Settings
 from engram.store.latency import Meter
 from engram.store.limits import StoreLimits
 from engram.store.receipts import ReceiptRequest
+from engram.store.rule_ports import StoreRules
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite import receipts
 from engram.store.sqlite.audit import Audit
@@ -53,9 +54,11 @@ class Gate:
     `brief`: as for `open_vault`.
     """
 
-    def __init__(self, opened: VaultHandle, live: LiveSettings, env: Env, *, brief: bool = False) -> None:
+    def __init__(self, opened: VaultHandle, live: LiveSettings, env: Env, rules: StoreRules, *, brief: bool = False) -> None:
         limits = live.tuned(StoreLimits)
         self.opened = opened
+        self.rules = rules
+        opened.key.rules = rules
         self._brief = brief
         self._pid = os.getpid()
         self.closed = False

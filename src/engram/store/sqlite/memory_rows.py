@@ -59,14 +59,14 @@ def insert(connection: apsw.Connection, memory: Memory, around: str = "", place:
     around: what was said beside it; place: the key of its scope, where that is known.
     """
     scope = intern(connection, memory.scope) if place is None else place
-    connection.execute(_PUT, (memory.id, scope, *_narrow(memory)))
+    connection.execute(_PUT, (memory.id, scope, *_narrow(connection, memory)))
     key = connection.last_insert_rowid()
     connection.execute(
         _PUT_WORDS,
-        (key, memory.tier, *_words(memory), around, identity_of(memory), sealed.clear_of(memory), *memory.tokens),
+        (key, memory.tier, *_words(memory), around, identity_of(memory), sealed.masked_words(connection, memory), *memory.tokens),
     )
     _put_attributes(connection, key, memory)
-    index_words(connection, key, sealed.indexed_of(memory), around)
+    index_words(connection, key, sealed.indexed_words(connection, memory), around)
     log_change(connection, key, "add")
     return replace(memory, key=key)
 
@@ -85,7 +85,7 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
                helpful = ?, unhelpful = ?, substance = ?, named = ?, flagged = ?, screened = ?, tier = ?
          WHERE key = ?
         """,
-        (*_narrow(new), key),
+        (*_narrow(connection, new), key),
     )
     connection.execute(
         f"""
@@ -96,7 +96,7 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
                text_tokens = ?9, summary_tokens = ?10, key_fact_tokens = ?11, tag_tokens = ?12
          WHERE memory = ?1
         """,
-        (key, new.tier, *_words(new), identity_of(new), sealed.clear_of(new), *new.tokens),
+        (key, new.tier, *_words(new), identity_of(new), sealed.masked_words(connection, new), *new.tokens),
     )
     connection.execute("DELETE FROM attributes WHERE memory = ?", (key,))
     _put_attributes(connection, key, new)
@@ -109,7 +109,7 @@ def _reword(connection: apsw.Connection, old: Memory, new: Memory) -> None:
     """The earlier wording becomes a version, and the text index and the vector follow. Before the row itself is changed."""
     key, around = old.key, _around(connection, old.key)
     unindex_words(connection, key, _indexed(connection, key), around)
-    index_words(connection, key, sealed.indexed_of(new), around)
+    index_words(connection, key, sealed.indexed_words(connection, new), around)
     if new.tier is not old.tier:
         sealed.retier(connection, key, old.tier, new.tier)
         # The topic of its box has words of it, and is made anew from what may be told.
@@ -326,9 +326,7 @@ def counts(connection: apsw.Connection, seen: Visibility) -> Counts:
     )
 
 
-def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
-    from engram.text.english.informativeness import told  # late: who reads needs none of it
-
+def _narrow(connection: apsw.Connection, memory: Memory) -> tuple[rows.Value, ...]:
     return (
         memory.kind,
         memory.category,
@@ -353,7 +351,7 @@ def _narrow(memory: Memory) -> tuple[rows.Value, ...]:
         memory.corroborations,
         memory.helpful,
         memory.unhelpful,
-        *told(memory.text, memory.speaker, memory.category),
+        *sealed.informativeness(connection, memory),
         int(memory.flagged),
         memory.screened,
         memory.tier,

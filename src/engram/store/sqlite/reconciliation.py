@@ -17,7 +17,6 @@ from engram.store.sqlite import entities, facts, memory_rows, sensitivity, turns
 from engram.store.sqlite.rows import intern
 from engram.text.english.facts import Fact
 from engram.types import Edge, Memory, Policy, Reader, Role, Sensitivity, Source, Status
-from engram.values.edges import EdgeWeights
 from engram.values.frozen import replace
 
 if TYPE_CHECKING:
@@ -112,13 +111,11 @@ class Reconciliation:
                 writable(reader),
                 [Edge(after.older, memory.id, facts.SUPERSEDES)],
                 now,
-                self._gate.live.tuned(EdgeWeights),
+                self._gate.rules,
             )
             return self.move(connection, reader, memory.id, Status.SUPERSEDED, "a newer statement was known", now)
         for one in outcomes:
-            links.put(
-                connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._gate.live.tuned(EdgeWeights)
-            )
+            links.put(connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._gate.rules)
             if one.link == facts.SUPERSEDES:
                 old = self.move(connection, reader, one.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
                 working.forget_handed(connection, [old.text])
@@ -145,7 +142,7 @@ class Reconciliation:
         What was only inferred and is said by a person is theirs from then on, and stands without its premises."""
         old = memory_rows.required(connection, writable(reader), memory_id)
         surer = old.confidence + (1.0 - old.confidence) * 0.2
-        taken = old.source is Source.INFERRED and not turns.only_of_assistants(connection, sources)
+        taken = old.source is Source.INFERRED and not self._gate.rules.are_assistants(turns.speakers_of(connection, sources))
         source = Source.USER if taken else old.source
         witnesses = old.corroborations + max(len(sources), 1)
         new = replace(old, confidence=surer, corroborations=witnesses, source=source, updated_at=now)
@@ -179,7 +176,7 @@ class Reconciliation:
         facts.reopen(connection, memory.key)
         ruled = facts.settle(connection, intern(connection, memory.scope), memory)
         newer = [Edge(one.older, memory.id, facts.CONTRADICTS) for one in ruled if one.link == facts.PAST]
-        links.put(connection, writable(reader), newer, now, self._gate.live.tuned(EdgeWeights))
+        links.put(connection, writable(reader), newer, now, self._gate.rules)
         self.outdate(connection, reader, memory, [one for one in ruled if one.link != facts.PAST], now)
 
     def unfound(self, connection: apsw.Connection, premise: int, now: datetime) -> None:

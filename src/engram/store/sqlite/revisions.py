@@ -39,7 +39,7 @@ from engram.values.dreams import (
     SettleContradiction,
     proposal_ids,
 )
-from engram.values.edges import DERIVED, LASTING, EdgeWeights
+from engram.values.edges import DERIVED, LASTING
 from engram.values.episodes import REHEARSED, rehearsal_attributes, rehearsals_of
 from engram.values.frozen import field, mutable, replace
 from engram.values.identity import strictest
@@ -293,7 +293,7 @@ class Revisions:
             source, target = (self._key(round, end) for end in (edge.source, edge.target))
             if links.known(round.connection, source, target, edge.kind) or links.closes(round.connection, source, target, edge):
                 continue
-            put += links.put(round.connection, writable(round.reader), [edge], round.now, self._gate.live.tuned(EdgeWeights))
+            put += links.put(round.connection, writable(round.reader), [edge], round.now, self._gate.rules)
         return put
 
     def _key(self, round: Round, memory_id: str) -> int:

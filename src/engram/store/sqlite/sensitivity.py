@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from engram.env import from_micros
-from engram.guard import personal_data
 from engram.guard.visibility import readable, require_owner
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import facts, gaps, memory_rows, turns
@@ -24,6 +23,7 @@ from engram.values.frozen import replace
 from engram.values.identity import strictest
 
 if TYPE_CHECKING:
+    from engram.store.rule_ports import StoreRules
     from engram.store.sqlite.gate import Gate
 
 
@@ -42,10 +42,10 @@ def is_new(connection: apsw.Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, 1)", (_DONE,))
 
 
-def _seal_page(connection: apsw.Connection, limit: int, guarded: bool) -> int:
-    if guarded and (looked := _seal_turns(connection, limit)):
+def _seal_page(connection: apsw.Connection, rules: StoreRules, limit: int, guarded: bool) -> int:
+    if guarded and (looked := _seal_turns(connection, rules, limit)):
         return looked
-    if looked := _seal_memories(connection, limit, guarded):
+    if looked := _seal_memories(connection, rules, limit, guarded):
         return looked
     gaps.seal_old(connection)
     connection.execute("DELETE FROM meta WHERE name IN (?, ?)", (_TURNS, _MEMORIES))
@@ -53,28 +53,24 @@ def _seal_page(connection: apsw.Connection, limit: int, guarded: bool) -> int:
     return 0
 
 
-def _seal_turns(connection: apsw.Connection, limit: int) -> int:
+def _seal_turns(connection: apsw.Connection, rules: StoreRules, limit: int) -> int:
     sql = "SELECT key, tier, text FROM turns WHERE key > ? ORDER BY key LIMIT ?"
     found: list[Any] = connection.execute(sql, (_reached(connection, _TURNS), limit)).fetchall()
     for key, tier, text in found:
-        wanted = (
-            personal_data.sensitivity_of(personal_data.find_sensitive(text))
-            if tier == Sensitivity.CLEARTEXT
-            else Sensitivity.CLEARTEXT
-        )
+        wanted = rules.sensitivity(text) if tier == Sensitivity.CLEARTEXT else Sensitivity.CLEARTEXT
         if wanted is not Sensitivity.CLEARTEXT:
             turns.raise_tier(connection, key, wanted)
     return _reach(connection, _TURNS, [row[0] for row in found])
 
 
-def _seal_memories(connection: apsw.Connection, limit: int, guarded: bool) -> int:
+def _seal_memories(connection: apsw.Connection, rules: StoreRules, limit: int, guarded: bool) -> int:
     since = from_micros(int(connection.execute(_TIERS_SINCE).get))
     sql = "SELECT key FROM memories WHERE key > ? ORDER BY key LIMIT ?"
     keys: list[Any] = connection.execute(sql, (_reached(connection, _MEMORIES), limit)).fetchall()
     for (key,) in keys:
         memory = memory_rows.by_key(connection, key)
         if memory.tier is Sensitivity.CLEARTEXT and guarded and (memory.updated_at or since) < since:
-            raise_to(connection, key, personal_data.sensitivity_of(personal_data.find_sensitive(memory.text)))
+            raise_to(connection, key, rules.sensitivity(memory.text))
             memory = memory_rows.by_key(connection, key)
         if memory.tier is Sensitivity.CLEARTEXT:
             sealed.retier(connection, key, memory.tier, memory.tier, _OWN_WORDS)
@@ -162,7 +158,9 @@ class SealedRows:
                 if connection.execute("SELECT 1 FROM meta WHERE name = ?", (_DONE,)).get:
                     return 0
             guarded = self._gate.live.now.guard_personal
-            return self._gate.writer.run(lambda connection: _seal_page(connection, limit, guarded), "sealing what is old")
+            return self._gate.writer.run(
+                lambda connection: _seal_page(connection, self._gate.rules, limit, guarded), "sealing what is old"
+            )
 
     def screened_otherwise(self, reader: Reader, edition: int, *, after: int, limit: int) -> list[Memory]:
         """Memories above a key that were judged by another edition of the rules, or by none."""

@@ -16,7 +16,6 @@ from engram.store.sqlite import edges, memory_rows, turns, vectors
 from engram.store.sqlite.rows import Value, micros, predicate
 from engram.store.validation import check_memory, dated
 from engram.types import Draft, Edge, Memory, Reader, Space
-from engram.values.edges import EdgeWeights
 from engram.values.episodes import (
     LEARNED_FROM,
     Cue,
@@ -162,7 +161,7 @@ class Skills:
                 memory = self._put_memory(connection, reader, draft, space, now)
                 put(connection, replace(skill, memory=memory))
                 taught = [Edge(memory.id, source, LEARNED_FROM) for source in sources]
-                edges.put(connection, writable(reader), taught, now, self._gate.live.tuned(EdgeWeights))
+                edges.put(connection, writable(reader), taught, now, self._gate.rules)
                 return of(connection, [memory])[0]
 
             return self._gate.write(reader, "skill", work, subject=draft.memory.id, receipt=receipt)

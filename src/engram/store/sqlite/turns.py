@@ -17,7 +17,6 @@ from engram.guard.visibility import Visibility, readable, require_owner
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import memory_rows, text_index, vectors
 from engram.store.sqlite.rows import intern, predicate
-from engram.text.english.grammar import is_assistant
 from engram.types import (
     Draft,
     Memory,
@@ -138,7 +137,7 @@ def _to_be_found_by(connection: apsw.Connection, key: int) -> str:
     if not found or found[0][0] == Sensitivity.CONFIDENTIAL:
         return ""
     text = str(found[0][1])
-    return text if found[0][0] == Sensitivity.CLEARTEXT else sealed.rest_of(text)
+    return text if found[0][0] == Sensitivity.CLEARTEXT else sealed.masked(connection, text)
 
 
 _AROUND = 600
@@ -285,11 +284,11 @@ def sources_of(connection: apsw.Connection, memory: int) -> set[int]:
     return set(_whole(connection, "SELECT turn FROM sources WHERE memory = ?", memory))
 
 
-def only_of_assistants(connection: apsw.Connection, keys: Sequence[int]) -> bool:
-    """Were these turns, of which there are some, all said by assistants?"""
+def speakers_of(connection: apsw.Connection, keys: Sequence[int]) -> list[str]:
+    """Return the speakers of these turns, each once."""
     sql = f"SELECT DISTINCT speaker FROM turns WHERE key IN ({', '.join('?' * len(keys))})"
-    said: list[Any] = connection.execute(sql, tuple(keys)).fetchall() if keys else []
-    return bool(said) and all(is_assistant(speaker) for (speaker,) in said)
+    found: list[Any] = connection.execute(sql, tuple(keys)).fetchall() if keys else []
+    return [speaker for (speaker,) in found]
 
 
 def been_read(connection: apsw.Connection, owned: Visibility, keys: Sequence[int]) -> list[int]:

@@ -29,6 +29,7 @@ from engram.values.frozen import field, mutable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from engram.store.rule_ports import StoreRules
     from engram.store.sqlite.store import SqliteStore
 
 log = Log("engram.store.vault")
@@ -77,7 +78,7 @@ class VaultHandle:
 
 
 def open_vault(
-    path: Path, live: LiveSettings, env: Env, credentials: Credentials = Credentials(), *, brief: bool = False
+    path: Path, live: LiveSettings, env: Env, rules: StoreRules, credentials: Credentials = Credentials(), *, brief: bool = False
 ) -> tuple[SqliteStore, str]:
     """Return the store of the vault at `path`, created if missing, and for a new vault the notice about its key.
 
@@ -88,7 +89,7 @@ def open_vault(
     from engram.store.sqlite.store import SqliteStore
 
     opened, notice = open_handle(path, live, env, credentials, brief=brief)
-    return SqliteStore(Gate(opened, live, env, brief=brief)), notice
+    return SqliteStore(Gate(opened, live, env, rules, brief=brief)), notice
 
 
 def open_handle(
