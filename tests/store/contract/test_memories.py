@@ -581,7 +581,7 @@ def test_erasing_takes_everything_that_hung_on_it(store: Store) -> None:
         0,
         1,
     )
-    for look in (store.versions, store.status_history):
+    for look in (store.memories.versions, store.memories.status_history):
         with pytest.raises(NotFound):
             look(ME, doomed.id)
     last = store.changes.since(OWNER, after=0, limit=99)[-1]
@@ -601,7 +601,7 @@ def test_erasing_is_all_or_none(store: Store) -> None:
 def test_an_id_that_is_not_there_is_not_found(store: Store, odd: str) -> None:
     kept = keep(store, "a")[0]
     before = state(store)
-    for look in (store.get, store.edges):
+    for look in (store.memories.get, store.edges.of):
         with suppress(InvalidQuery):  # refused is as good as not found
             assert look(ME, [odd]) == []
     for call in (
@@ -1121,7 +1121,7 @@ def test_no_verb_shows_what_is_outside_and_each_shows_what_is_inside(kind: str, 
                 assert [v.text for v in store.memories.versions(reader, memory.id)] == [f"first wording{i}"]
                 assert [c.reason for c in store.memories.status_history(reader, memory.id)] == [f"reason{i}", "back"]
             else:
-                for look in (store.versions, store.status_history):
+                for look in (store.memories.versions, store.memories.status_history):
                     with pytest.raises(NotFound):
                         look(reader, memory.id)
 
