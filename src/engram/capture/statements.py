@@ -15,7 +15,7 @@ from datetime import datetime
 from engram.capture import categories, chunks, filler, redaction
 from engram.text import sentences
 from engram.text.english import phrases
-from engram.text.english.dates import relative
+from engram.text.english.dates import began, resolve
 from engram.text.english.grammar import is_assistant, is_past, named, third_person
 from engram.text.terms import word_set
 from engram.types import Fate, Kind, Proposition, Turn, Verdict
@@ -125,7 +125,7 @@ def _document(text: str, turn: Turn, assistant: bool) -> Iterator[tuple[int, int
             continue
         body = said if piece.code else chunks.plain(said)
         context = f"{piece.context}: " if piece.context and not body.startswith(piece.context) else ""
-        event = relative.resolve(body, turn.at) if turn.at and not assistant else None
+        event = resolve(body, turn.at) if turn.at and not assistant else None
         yield piece.start, piece.end, _proposition(
             turn, f"{who}: {context}{body}", said,
             categories.Sort("fact", categories.INFERRED, _ASSISTANT_IMPORTANCE if assistant else 0.4, Kind.PROPOSITION), event,
@@ -302,7 +302,7 @@ def _without_interjection(sentence: str, names: frozenset[str]) -> str:
 def _event(parts: Iterable[str], at: datetime | None) -> tuple[datetime, datetime] | None:
     if at is None:
         return None
-    return next((found for part in parts if (found := relative.resolve(part, at))), None)
+    return next((found for part in parts if (found := resolve(part, at))), None)
 
 
 def _who(speaker: str) -> str:
@@ -321,5 +321,5 @@ def _proposition(turn: Turn, text: str, said: str, sort: categories.Sort, event:
         kind=sort.kind,
         happened_at=event[0] if event else None,
         happened_until=event[1] if event else None,
-        valid_from=relative.began(said, turn.at) if turn.at is not None else None,
+        valid_from=began(said, turn.at) if turn.at is not None else None,
     )

@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import dropwhile
 
 from engram.index.term_plan import STOP_WORDS
-from engram.text.english.dates.relative import resolve
+from engram.text.english.dates import resolve
 from engram.text.terms import terms, word_set
 from engram.types import Evidence, Hit, Memory, Reasoning, Recall
 from engram.values.frozen import field, mutable, replace

@@ -25,7 +25,6 @@ from engram.serve.hook import events
 from engram.settings import Settings
 from engram.text import fence, sentences, terms, tokens, transcripts
 from engram.text.english import affect, dates, entities, facts, informativeness
-from engram.text.english.dates import relative
 from engram.types import Turn
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -66,7 +65,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "times": lambda text: dates.read(text, NOW),
     "tokens": tokens.count,
     "transcripts": transcripts.speeches,
-    "what was then": lambda text: relative.resolve(text, NOW),
+    "what was then": lambda text: dates.resolve(text, NOW),
 }
 REPEATED = (
     "a", "A", " ", "\n", ".", "-", "#", "<", "[", "{", "(", '"', ":", "@", "0", "_", "\\", "é", "漢", "漢。", "\u200b", "a ",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.text.english.dates.relative import began, resolve
+from engram.text.english.dates import began, resolve
 
 SAID = datetime(2023, 6, 9, 19, 55, tzinfo=UTC)  # a Friday
 

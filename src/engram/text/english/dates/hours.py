@@ -1,7 +1,4 @@
-"""Hours of a day: 8 pm on the 15th, Tuesday in the late afternoon, from 5 to 6 of April 22.
-
-From one time to another: what one end leaves open, the other closes.
-"""
+"""Hours of a day (8 pm on the 15th, Tuesday in the late afternoon) and ranges from one time to another."""
 
 from __future__ import annotations
 
@@ -22,6 +19,7 @@ from engram.text.english.dates.frame import (
     WEEKDAY,
     WEEKDAYS,
     WHICH,
+    WIDE_HOURS,
     YEAR,
     Frame,
     Span,
@@ -82,8 +80,13 @@ def _clock(match: re.Match[str], prefix: str = "") -> _Clock | None:
 
 
 def moments_at(text: str, at: int, frame: Frame) -> Iterator[tuple[Span, int]]:
+    """Yield each reading of an hour or a part of a day that begins at this place, with its end in the text.
+
+    A statement is dated by parts of days alone: "at 7" leaves open whether it was in the morning.
+    """
     yield from _day_first(text, at, frame)
-    yield from _hour_first(text, at, frame)
+    if not frame.dating:
+        yield from _hour_first(text, at, frame)
     yield from _part_first(text, at, frame)
 
 
@@ -95,34 +98,47 @@ def _on(day: datetime, clock: _Clock, part: str | None = None) -> Span:
     return Span(at, at, "time")
 
 
-def _within_part(day: datetime, match: re.Match[str]) -> Span:
+def _within_part(day: Span, match: re.Match[str], frame: Frame) -> Span:
+    if frame.dating:
+        low, high = WIDE_HOURS[match["part"]]
+        return replace(day, start=day.start + timedelta(hours=low), end=day.start + timedelta(hours=high), grain="time")
     low, high = HOURS[match["part"]]
     if match["edge"] == "early":
         high = low + 2
     elif match["edge"] == "late":
         low = high - 2
-    end = day + timedelta(hours=high)
-    return Span(day + timedelta(hours=low), end - SECOND if high == 24 else end, "time")
+    end = day.start + timedelta(hours=high)
+    return Span(day.start + timedelta(hours=low), end - SECOND if high == 24 else end, "time")
 
 
 def _day_first(text: str, at: int, frame: Frame) -> Iterator[tuple[Span, int]]:
     """Tomorrow morning at 7; October 14, 8:00; Tuesday in the late afternoon; Friday between 1 and 4 pm."""
     for span, over in list(days_at(text, at, frame)):
         tonight = text[at:over].endswith("tonight")
-        if tonight:
+        if tonight and not frame.dating:
             yield Span(span.start + timedelta(hours=20), span.end - SECOND, "time"), over
         if span.grain != "day" or span.end - span.start != DAY:
             continue
+        if tonight and frame.dating:
+            low, high = WIDE_HOURS["night"]
+            yield replace(span, start=span.start + timedelta(hours=low), end=span.start + timedelta(hours=high)), over
         part: str | None = "night" if tonight else None
         inside = _IN_PART.match(text, over)
-        if inside is not None and inside.end() > over:
-            yield _within_part(span.start, inside), inside.end()
+        if inside is not None and inside.end() > over and _is_part(inside, frame):
+            yield _within_part(span, inside, frame), inside.end()
             part, after = inside["part"], inside.end()
-            yield from _clock_after(text, after, span.start, part)
-        yield from _clock_after(text, over, span.start, part)
+            yield from _clock_after(text, after, span.start, part, frame)
+        yield from _clock_after(text, over, span.start, part, frame)
 
 
-def _clock_after(text: str, over: int, day: datetime, part: str | None) -> Iterator[tuple[Span, int]]:
+def _is_part(match: re.Match[str], frame: Frame) -> bool:
+    """Return whether the word is a part of a day; "am" may be a verb where a statement is dated."""
+    return not frame.dating or match["part"] in WIDE_HOURS
+
+
+def _clock_after(text: str, over: int, day: datetime, part: str | None, frame: Frame) -> Iterator[tuple[Span, int]]:
+    if frame.dating:
+        return
     gap = _BETWEEN_PARTS.match(text, over)
     after = gap.end() if gap is not None else over
     if after == over:
@@ -199,12 +215,12 @@ _OF_DAY = re.compile(r"\s*,?\s*(?:of|on)?\s*")
 def _part_first(text: str, at: int, frame: Frame) -> Iterator[tuple[Span, int]]:
     """In the morning of this Tuesday; this morning at 7; last night."""
     match = _PART_FIRST.match(text, at)
-    if match is None:
+    if match is None or not _is_part(match, frame):
         return
     if match["which"] in ("this", "last") and match["part"] != "noon":
-        day = frame.today - (DAY if match["which"] == "last" else 0 * DAY)
-        yield _within_part(day, match), match.end()
-        yield from _clock_after(text, match.end(), day, match["part"])
+        day = replace(one_day(frame.today - (DAY if match["which"] == "last" else 0 * DAY)), relative=frame.dating)
+        yield _within_part(day, match, frame), match.end()
+        yield from _clock_after(text, match.end(), day.start, match["part"], frame)
         return
     gap = _OF_DAY.match(text, match.end())
     after = gap.end() if gap is not None else match.end()
@@ -212,8 +228,8 @@ def _part_first(text: str, at: int, frame: Frame) -> Iterator[tuple[Span, int]]:
         return
     for span, end in list(days_at(text, after, frame)):
         if span.grain == "day" and span.end - span.start == DAY:
-            yield _within_part(span.start, match), end
-            yield from _clock_after(text, end, span.start, match["part"])
+            yield _within_part(span, match, frame), end
+            yield from _clock_after(text, end, span.start, match["part"], frame)
 
 
 _FROM = re.compile(r"(?:from|between|in)\s+(?:the\s+)?")
@@ -296,7 +312,7 @@ def _bare_day(text: str, at: int, frame: Frame, opened: bool) -> list[tuple[Span
 
 
 def _joined(text: str, at: int, middle: int, then: int, over: int, one: Span, two: Span, frame: Frame) -> Span | None:
-    """What one end leaves open, the other closes: the year, the month, which of two years is meant."""
+    """Join two ends into a range; the year, the month or which of two years is meant is taken from the end that says it."""
     if one.grain == "number":
         if two.grain != "day":
             return None
