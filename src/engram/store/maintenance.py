@@ -16,8 +16,8 @@ __all__ = [
     "export_key",
     "import_key",
     "key_facts",
-    "write_decoy",
     "list_backups",
     "restore_backup",
     "rotate_key",
+    "write_decoy",
 ]

@@ -109,25 +109,26 @@ class DreamsPort(Protocol):
 
 
 class ChangeLogPort(Protocol):
-    """The change log: what indexes and subscribers follow."""
+    """The change log, which indexes and subscribers follow."""
 
     def latest(self, reader: Reader) -> int:
-        """The number of the last change: a counter that says nothing of what changed, the same for every reader."""
+        """Return the number of the last change, a counter that is the same for every reader."""
 
-    def keys_since(self, reader: Reader, after: int, limit: int) -> list[Any]: ...
+    def keys_since(self, reader: Reader, after: int, limit: int) -> list[Any]:
+        """Return rows (number, memory key, change) after a number, for the owner."""
 
     def visible_scopes(self, reader: Reader) -> set[int] | None:
-        """Keys of the scopes that this reader sees; None for all."""
+        """Return the keys of the scopes that this reader may read; None for all."""
 
     def since(self, reader: Reader, *, after: int, limit: int) -> list[ChangeLogEntry]:
-        """The change log after a point: keys and verbs only, for whoever may see the whole vault's rhythm."""
+        """Return the entries after a number, keys and verbs only, for the owner."""
 
     def events(self, reader: Reader, after: int, limit: int) -> ChangeEvents:
-        """What changed after a point among what this reader sees. An erasure is told to nobody: not even an id is left of it."""
+        """Return the changes after a number among the memories that this reader may read. An erasure is no event."""
 
 
 class ErasurePort(Protocol):
-    """Removal for good, with proof that nothing is left."""
+    """Permanent removal of memories, with proof that no word is left."""
 
     def erase(
         self,
@@ -139,7 +140,7 @@ class ErasurePort(Protocol):
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Report:
-        """Remove memories so that no word of them is left in the database, its log or any backup made later."""
+        """Remove memories so that no word of them is left in the store, its log or a later backup; report the rows by table."""
 
     def purge(
         self,
@@ -151,30 +152,30 @@ class ErasurePort(Protocol):
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Report:
-        """Remove all that belongs to a place; the report counts it table by table. With `dry_run`, only the report is made."""
+        """Remove all rows of scopes with this name in a dimension; report them by table. `dry_run`: only report."""
 
 
 class AuditEntriesPort(Protocol):
     """The audit trail."""
 
     def select(self, reader: Reader, *, limit: int) -> list[AuditEntry]:
-        """Newest first: one's own entries, or the owner's view of all."""
+        """Return entries, newest first: all for the owner, else those of the reader's scope."""
 
 
 class AccessTokensPort(Protocol):
-    """Bearer tokens: granted, listed, revoked, looked up."""
+    """Bearer tokens: grant, list, revoke, and look up by secret."""
 
     def grant(self, reader: Reader, token: AccessToken, secret: str) -> AccessToken:
-        """Keep a token under the digest of its secret."""
+        """Store a token under the keyed digest of its secret."""
 
     def select(self, reader: Reader) -> list[AccessToken]:
-        """All of them, oldest first."""
+        """Return all tokens, oldest first."""
 
     def revoke(self, reader: Reader, token_id: str) -> AccessToken:
-        """From now on it opens nothing, in any process. Revoking twice is revoking once."""
+        """Revoke a token, for all processes at once. A second call changes nothing."""
 
     def holder(self, secret: str) -> AccessToken | None:
-        """The token that this is the secret of; None if there is none, or it holds no more."""
+        """Return the valid token of this secret; None if there is none, or it is expired or revoked."""
 
 
 class ReceiptsPort(Protocol):
@@ -194,25 +195,23 @@ class QuotasPort(Protocol):
     """Spending on language models, and the rate of questions."""
 
     def spend(self, reader: Reader, at: datetime, calls: int, tokens: int, check: Check) -> None:
-        """Write it down, unless the check of what was spent raises: between the two nobody else writes."""
+        """Add calls and tokens to the spending of a minute, unless `check` of the spending so far raises; in one transaction."""
 
     def spent(self, reader: Reader, since: datetime) -> tuple[int, int]:
-        """Calls and tokens since that minute."""
+        """Return the calls and tokens spent since that minute."""
 
     def count_question(self, reader: Reader, session: str, at: datetime, rates: RateLimits) -> None:
-        """Count one question of this reader's; `RateLimited` if it is one too many, which is not counted: who asks again too
-        early is not kept out for longer.
-        """
+        """Count a question of this reader. Raises RateLimited, without counting it, if it exceeds the limit."""
 
 
 class FiguresPort(Protocol):
     """Numbers about the whole vault, by name."""
 
     def get(self, name: str) -> float | None:
-        """A number about the whole vault, if it was ever put."""
+        """Return a number about the whole vault; None if it was never stored."""
 
     def put(self, reader: Reader, name: str, value: float) -> None:
-        """Keep a number about the whole vault, such as what recall has learned."""
+        """Store a number about the whole vault, such as a weight that recall has learned."""
 
 
 class HealthCheckPort(Protocol):

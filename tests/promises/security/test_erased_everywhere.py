@@ -113,27 +113,27 @@ def test_the_check_after_an_erasure_finds_and_names_what_is_left(path: Path) -> 
     with open_engram(path) as mem:
         kept = mem.remember(f"{CANARY} prefers the window seat")
         with inside(path) as connection:
-            held = erasure.Held()
-            erasure.note(connection, held, kept)
+            held = erasure.Traces()
+            erasure.record_traces(connection, held, kept)
             vector = connection.execute("SELECT vector FROM embeddings WHERE memory = ?", (kept.key,)).get
         assert len(held.marks) == 1
         owner = mem.as_reader(OWNER)
         assert "none is left" in owner.forget(kept.id, erase=True).notes[0]
         with inside(path) as connection:
-            wanted = erasure.sought(connection, held)
+            wanted = erasure.unique_traces(connection, held)
             assert CANARY in wanted.words
             assert len(wanted.marks) == 2
-            assert erasure.left(connection, wanted) == {}
+            assert erasure.find_remainders(connection, wanted) == {}
         owner.remember("nothing of it")
     with inside(path, write=True) as connection:
         connection.execute("INSERT INTO padding (bytes) VALUES (?)", (vector,))
-        assert erasure.left(connection, wanted) == {"pages that no row uses": 1}
+        assert erasure.find_remainders(connection, wanted) == {"pages that no row uses": 1}
         connection.execute("DELETE FROM padding")
         connection.execute("UPDATE contents SET tag = ?", (f"so {CANARY} said",))
-        assert erasure.left(connection, wanted) == {"contents.tag": 1}
+        assert erasure.find_remainders(connection, wanted) == {"contents.tag": 1}
         connection.execute("UPDATE contents SET tag = ''")
         connection.execute("INSERT INTO lexicon (rowid, words, around) VALUES (999, ?, '')", (CANARY,))
-        assert erasure.left(connection, wanted) == {"the text index": 1}
+        assert erasure.find_remainders(connection, wanted) == {"the text index": 1}
 
 
 def test_words_that_other_memories_contain_are_not_reported_as_left(path: Path) -> None:

@@ -1,6 +1,6 @@
-"""Tokens.
+"""Access tokens: rows of the table `tokens`, by keyed digests of their secrets.
 
-`holder` is the one verb that takes no reader: it is where readers from the network come from.
+`holder` takes no reader, because it is what makes a reader for a caller from the network.
 """
 
 from __future__ import annotations
@@ -31,39 +31,18 @@ _SELECT = """
 """
 
 
-def _found(rows: apsw.Cursor) -> Iterator[AccessToken]:
-    row: Any
-    for row in rows:
-        identity, name, policy, role, writes, created, expires, revoked, *place = row
-        yield AccessToken(
-            id=identity,
-            name=name,
-            scope=Scope(*place),
-            policy=Policy(policy),
-            role=Role(role),
-            writes=bool(writes),
-            created_at=from_micros(created),
-            expires_at=None if expires is None else from_micros(expires),
-            revoked_at=None if revoked is None else from_micros(revoked),
-        )
-
-
-def _micros(moment: Any) -> int | None:
-    return None if moment is None else to_micros(moment)
-
-
 class AccessTokens:
-    """Bearer tokens: granted, listed, revoked, looked up."""
+    """Bearer tokens: grant, list, revoke, and look up by secret."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
     def grant(self, reader: Reader, token: AccessToken, secret: str) -> AccessToken:
-        """Keep a token under the digest of its secret."""
+        """Store a token under the keyed digest of its secret."""
         with self._gate.watched(reader, "grant"):
             require_owner(reader, "granting tokens")
             check_scope(token.scope)
-            readable(token.reader)  # a policy that its role may not have is refused now, not at the first call
+            readable(token.reader)  # raises now if the role may not have the policy, instead of at the first call
             if not token.name.strip() or len(token.name) > _NAME_CHARACTERS or not token.name.isprintable():
                 raise InvalidQuery(
                     f"a token has a name of 1 to {_NAME_CHARACTERS} printable characters.",
@@ -91,32 +70,54 @@ class AccessTokens:
             return self._gate.write(reader, "grant", work, subject=token.id)
 
     def select(self, reader: Reader) -> list[AccessToken]:
-        """All of them, oldest first."""
+        """Return all tokens, oldest first."""
         with self._gate.watched(reader, "tokens"):
-            require_owner(reader, "looking at tokens")
+            require_owner(reader, "listing tokens")
         with self._gate.read(reader, "tokens") as connection:
-            return list(_found(connection.execute(_SELECT + "ORDER BY t.id")))
+            return list(_tokens(connection.execute(_SELECT + "ORDER BY t.id")))
 
     def revoke(self, reader: Reader, token_id: str) -> AccessToken:
-        """From now on it opens nothing, in any process. Revoking twice is revoking once."""
+        """Revoke a token, for all processes at once. A second call changes nothing."""
         with self._gate.watched(reader, "revoke"):
             require_owner(reader, "revoking tokens")
             now = to_micros(self._gate.env.now())
 
             def work(connection: apsw.Connection) -> AccessToken:
                 connection.execute("UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (now, token_id))
-                found = next(_found(connection.execute(_SELECT + "WHERE t.id = ?", (token_id,))), None)
-                if found is None:
+                token = next(_tokens(connection.execute(_SELECT + "WHERE t.id = ?", (token_id,))), None)
+                if token is None:
                     raise NotFound("there is no token of that id.", way_out="See `engram token list`.")
-                return found
+                return token
 
             return self._gate.write(reader, "revoke", work, subject=token_id)
 
     def holder(self, secret: str) -> AccessToken | None:
-        """The token that this is the secret of; None if there is none, or it holds no more."""
+        """Return the valid token of this secret; None if there is none, or it is expired or revoked."""
         if not is_token_shaped(secret):
             return None
         with self._gate.readers.use("tokens") as connection:
             digest = token_digest(secret, self._gate.opened.token_key)
-            found = next(_found(connection.execute(_SELECT + "WHERE t.digest = ?", (digest,))), None)
-        return found if found is not None and found.is_valid(self._gate.env.now()) else None
+            token = next(_tokens(connection.execute(_SELECT + "WHERE t.digest = ?", (digest,))), None)
+        return token if token is not None and token.is_valid(self._gate.env.now()) else None
+
+
+def _tokens(rows: apsw.Cursor) -> Iterator[AccessToken]:
+    """Make tokens from rows of `_SELECT`."""
+    row: Any
+    for row in rows:
+        identity, name, policy, role, writes, created, expires, revoked, *place = row
+        yield AccessToken(
+            id=identity,
+            name=name,
+            scope=Scope(*place),
+            policy=Policy(policy),
+            role=Role(role),
+            writes=bool(writes),
+            created_at=from_micros(created),
+            expires_at=None if expires is None else from_micros(expires),
+            revoked_at=None if revoked is None else from_micros(revoked),
+        )
+
+
+def _micros(moment: Any) -> int | None:
+    return None if moment is None else to_micros(moment)

@@ -22,7 +22,7 @@ from engram.guard.visibility import readable, require_writer, writable
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import facts, memory_rows, undo
 from engram.store.sqlite import revisions as revising
-from engram.store.sqlite.erasure import NothingDone
+from engram.store.sqlite.erasure import DryRun
 from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded
 from engram.types import Memory, Policy, Reader, Report, scope_values
@@ -202,9 +202,9 @@ class Dreams:
 
             def work(connection: apsw.Connection) -> None:
                 found.append(self._apply(connection, reader, None, job, revisions, since, self._gate.env.now()))
-                raise NothingDone({})
+                raise DryRun({})
 
-            with suppress(NothingDone):
+            with suppress(DryRun):
                 self._gate.writer.run(work, "a trial")
             return found[0]
 

@@ -20,13 +20,13 @@ class Figures:
         self._gate = gate
 
     def get(self, name: str) -> float | None:
-        """A number about the whole vault, if it was ever put."""
+        """Return a number about the whole vault; None if it was never stored."""
         with self._gate.readers.use("figures") as connection:
             value = connection.execute("SELECT value FROM meta WHERE name = ?", (f"figure:{name}",)).get
         return None if value is None else float(value)
 
     def put(self, reader: Reader, name: str, value: float) -> None:
-        """Keep a number about the whole vault, such as what recall has learned."""
+        """Store a number about the whole vault, such as a weight that recall has learned."""
         with self._gate.watched(reader, "figure"):
             require_writer(reader)
             sql = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"

@@ -109,7 +109,7 @@ class Gate:
             return result
 
         result = self.writer.run(transaction, operation, timeout=timeout)
-        self.audit.saw(made)
+        self.audit.add_written(made)
         return result
 
     def request_digests(self, reader: Reader, receipt: ReceiptRequest) -> receipts.RequestDigests:

@@ -1,12 +1,7 @@
-"""The tables, as an append-only list of migrations.
+"""The tables, as an append-only list of migrations, and `migrate`, which brings a database up to the format of this release.
 
-Each entry is a function that brings the database from one version to the next; none is ever edited after a release.
-
-The tables of format 5, in the parts that they came in.
-
-Bringing a database up to the format of this release.
-
-The migrations run in one exclusive transaction, so that of two processes that race one migrates and the other finds it done.
+Each entry of `MIGRATIONS` brings the database from one version to the next; none is edited after a release. They run in one
+exclusive transaction: of two processes that race, one migrates and the other finds it done.
 """
 
 from __future__ import annotations
@@ -21,95 +16,11 @@ from engram.errors import EngramError, MigrationFailed, VaultTooNew
 from engram.store.sqlite.connection import engram_error
 from engram.text.terms import digest_of, layout
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
-
-def _dreams(connection: apsw.Connection) -> None:
-    """Passes at rest: what each did, in figures; how far each job has come; when it should look at what again; and what undoes a
-    pass, as figures of rows before and after it. No words but the kinds of links."""
-    connection.execute(
-        """
-        CREATE TABLE passes (
-            key      INTEGER PRIMARY KEY AUTOINCREMENT,
-            id       TEXT NOT NULL UNIQUE,
-            verb     TEXT NOT NULL,
-            walker   TEXT NOT NULL,
-            holder   TEXT NOT NULL,
-            began_at INTEGER NOT NULL,
-            beat_at  INTEGER NOT NULL,
-            ended_at INTEGER,
-            ending   TEXT NOT NULL,
-            counts   TEXT NOT NULL,
-            probes   TEXT NOT NULL,
-            before   REAL,
-            after    REAL
-        ) STRICT;
-
-        CREATE TABLE jobs (
-            name   TEXT NOT NULL,
-            walker TEXT NOT NULL,
-            row    INTEGER NOT NULL,
-            change INTEGER NOT NULL,
-            PRIMARY KEY (name, walker)
-        ) STRICT, WITHOUT ROWID;
-
-        CREATE TABLE dues (
-            job    TEXT NOT NULL,
-            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
-            at     INTEGER NOT NULL,
-            PRIMARY KEY (job, memory)
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX dues_by_time ON dues (job, at);
-        CREATE INDEX dues_by_memory ON dues (memory);
-
-        CREATE TABLE undoing (
-            pass   INTEGER NOT NULL REFERENCES passes (key) ON DELETE CASCADE,
-            number INTEGER NOT NULL,
-            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
-            other  INTEGER REFERENCES memories (key) ON DELETE CASCADE,
-            place  TEXT NOT NULL,
-            part   TEXT NOT NULL,
-            was    TEXT,
-            now    TEXT,
-            PRIMARY KEY (pass, number)
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX undoing_by_memory ON undoing (memory);
-        CREATE INDEX undoing_by_other ON undoing (other) WHERE other IS NOT NULL;
-        """
-    )
-
-
-def _relations(connection: apsw.Connection) -> None:
-    """What leads to something is looked up by that; and who else has something that is told of one."""
-    connection.execute("CREATE INDEX facts_by_object ON facts (object, predicate)")
-    connection.execute("CREATE INDEX facts_by_predicate ON facts (predicate)")
-
-
-def _doubts(connection: apsw.Connection) -> None:
-    """Which memories stand against each other, and which are much used: few of many, found without looking at the others."""
-    connection.execute(
-        """
-        CREATE INDEX edges_contested ON edges (source, target) WHERE kind = 'contradicts';
-        CREATE INDEX memories_much_used ON memories (updated_at) WHERE accesses >= 5;
-        """
-    )
-
-
-_PARTS = (_dreams, _relations, _doubts)
-
-
-def fifth(connection: apsw.Connection) -> None:
-    for part in _PARTS:
-        part(connection)
-
-
 Migration = Callable[[apsw.Connection], None]
 
 
 def _first_tables(connection: apsw.Connection) -> None:
-    """Narrow rows in `memories`, words in `contents`: filters of a search touch only the narrow table."""
+    """Create the first tables. `memories` is narrow, words stand in `contents`: filters read only narrow rows."""
     connection.execute(
         """
         CREATE TABLE meta (
@@ -245,7 +156,7 @@ def _first_tables(connection: apsw.Connection) -> None:
 
 
 def _turns(connection: apsw.Connection) -> None:
-    """What was said, verbatim, and which memories came from it. The text index learns what stood around a statement."""
+    """Create the tables of turns and of the memories made from them; add the words around a statement to the text index."""
     connection.execute(
         """
         CREATE TABLE turns (
@@ -289,11 +200,11 @@ def _turns(connection: apsw.Connection) -> None:
 
 
 def _measures(connection: apsw.Connection) -> None:
-    """What each tier of a memory costs in a prompt (0: not counted yet), and what its readers thought of it.
+    """Add token counts of each tier (0: not counted yet), feedback, pending turns and working snapshots.
 
-    A turn waits, since when that was heard, for a model to read it; 0 if it does not.
-    The index holds all that a text search filters by, key first: a probe reads 50 bytes and not a row of 250. `feedback`
-    holds for which questions a memory did or did not help: vectors and keyed digests of those, no words.
+    `turns.waiting`: since when a turn waits for a model to read it; 0 if it does not. `memories_for_search` holds all columns
+    that a text search filters by, key first: a probe reads 50 bytes instead of a row of 250. `feedback` holds the questions for
+    which a memory did or did not help, as vectors and keyed digests, without words.
     """
     connection.execute(
         """
@@ -330,8 +241,8 @@ def _measures(connection: apsw.Connection) -> None:
     )
 
 
-def _heard(connection: apsw.Connection) -> None:
-    """Who said it, when, and how much it tells, key first: recall asks this of every candidate, and of few the whole row."""
+def _candidate_traits(connection: apsw.Connection) -> None:
+    """Create an index of the traits that recall reads of every candidate, key first; of few candidates it reads the whole row."""
     connection.execute(
         """
         ALTER TABLE memories ADD COLUMN substance REAL NOT NULL DEFAULT 0;
@@ -343,7 +254,7 @@ def _heard(connection: apsw.Connection) -> None:
 
 
 def _spendings(connection: apsw.Connection) -> None:
-    """What language models cost, by the minute since 1970. No words."""
+    """Create the table of spending on language models by minute since 1970."""
     connection.execute(
         """
         CREATE TABLE spendings (
@@ -356,10 +267,10 @@ def _spendings(connection: apsw.Connection) -> None:
 
 
 def _kinds(connection: apsw.Connection) -> None:
-    """What only one kind of memory has: the course of an episode, the parts of a skill; and boxes, each a stretch of memories.
+    """Create the side tables of episodes and skills, and the tables of boxes, each a stretch of memories.
 
-    A part of a skill is a cue, a precondition, a step, a failure mode or a refinement. `topic` has words of a box's memories: it
-    is emptied when one of them is erased, and made anew.
+    A part of a skill is a cue, a precondition, a step, a failure mode or a refinement. `topic` holds words of its memories: it
+    is emptied when one of them is erased, and made again.
     """
     connection.execute(
         """
@@ -441,7 +352,7 @@ def _kinds(connection: apsw.Connection) -> None:
 
 
 def _grants(connection: apsw.Connection) -> None:
-    """Whom tokens stand for, under keyed digests of their secrets; and what was answered under a caller's own key."""
+    """Create the tables of access tokens, by keyed digests of their secrets, and of receipts."""
     connection.execute(
         """
         CREATE TABLE tokens (
@@ -469,7 +380,7 @@ def _grants(connection: apsw.Connection) -> None:
 
 
 def _questions(connection: apsw.Connection) -> None:
-    """What was asked and found no answer, by its scope."""
+    """Create the table of questions that found no answer, by scope."""
     connection.execute(
         """
         CREATE TABLE questions (
@@ -487,7 +398,7 @@ def _questions(connection: apsw.Connection) -> None:
 
 
 def _screened(connection: apsw.Connection) -> None:
-    """Whether a memory reads as an attack on the model, and by which rules that was decided (0: by none yet)."""
+    """Add the injection verdict of a memory, and the edition of the rules that made it (0: not screened yet)."""
     connection.execute(
         """
         ALTER TABLE memories ADD COLUMN flagged INTEGER NOT NULL DEFAULT 0;
@@ -497,7 +408,7 @@ def _screened(connection: apsw.Connection) -> None:
 
 
 def _world(connection: apsw.Connection) -> None:
-    """Who and what memories name, by every name it goes by in a scope; and what they say of it, since when and until when."""
+    """Create the tables of entities, their names by scope, their mentions, and of facts with their dates."""
     connection.execute(
         """
         CREATE TABLE entities (
@@ -538,12 +449,12 @@ def _world(connection: apsw.Connection) -> None:
         """
     )
     read_to = connection.execute("SELECT coalesce(max(key), 0) FROM memories").get
-    if read_to:  # what an older vault holds is read when there is time for it
+    if read_to:  # entities and facts of existing memories are read later, in the background
         connection.execute("INSERT INTO meta (name, value) VALUES ('unread_to', ?)", (read_to,))
 
 
 def _tiers(connection: apsw.Connection) -> None:
-    """How closely words are kept, and what of a sensitive memory's may stand in the text index."""
+    """Add the sensitivity tier of words, and the masked words of a sensitive memory for the text index."""
     connection.execute(
         """
         ALTER TABLE memories ADD COLUMN tier TEXT NOT NULL DEFAULT 'cleartext';
@@ -554,7 +465,7 @@ def _tiers(connection: apsw.Connection) -> None:
 
 
 def _probes(connection: apsw.Connection) -> None:
-    """How often each identity has asked, in each session and at each moment. No words, and no names: keyed digests."""
+    """Create the table of question rates by identity, session and time. It holds keyed digests, no words and no names."""
     connection.execute(
         """
         CREATE TABLE probes (
@@ -568,11 +479,102 @@ def _probes(connection: apsw.Connection) -> None:
     )
 
 
-_FOURTH: tuple[Migration, ...] = (_heard, _spendings, _kinds, _grants, _questions, _screened, _world, _tiers, _probes)
+_FORMAT_4: tuple[Migration, ...] = (
+    _candidate_traits,
+    _spendings,
+    _kinds,
+    _grants,
+    _questions,
+    _screened,
+    _world,
+    _tiers,
+    _probes,
+)
 
 
-def _fourth(connection: apsw.Connection) -> None:
-    for part in _FOURTH:
+def _format_4(connection: apsw.Connection) -> None:
+    """Create the tables and columns of format 4."""
+    for part in _FORMAT_4:
+        part(connection)
+
+
+def _dreams(connection: apsw.Connection) -> None:
+    """Create the tables of background passes: their figures, the cursor of each job, memories due to be looked at again, and the
+    figures of rows before and after a pass, which undo it. They hold no words but the kinds of edges."""
+    connection.execute(
+        """
+        CREATE TABLE passes (
+            key      INTEGER PRIMARY KEY AUTOINCREMENT,
+            id       TEXT NOT NULL UNIQUE,
+            verb     TEXT NOT NULL,
+            walker   TEXT NOT NULL,
+            holder   TEXT NOT NULL,
+            began_at INTEGER NOT NULL,
+            beat_at  INTEGER NOT NULL,
+            ended_at INTEGER,
+            ending   TEXT NOT NULL,
+            counts   TEXT NOT NULL,
+            probes   TEXT NOT NULL,
+            before   REAL,
+            after    REAL
+        ) STRICT;
+
+        CREATE TABLE jobs (
+            name   TEXT NOT NULL,
+            walker TEXT NOT NULL,
+            row    INTEGER NOT NULL,
+            change INTEGER NOT NULL,
+            PRIMARY KEY (name, walker)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE dues (
+            job    TEXT NOT NULL,
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            at     INTEGER NOT NULL,
+            PRIMARY KEY (job, memory)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX dues_by_time ON dues (job, at);
+        CREATE INDEX dues_by_memory ON dues (memory);
+
+        CREATE TABLE undoing (
+            pass   INTEGER NOT NULL REFERENCES passes (key) ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            memory INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            other  INTEGER REFERENCES memories (key) ON DELETE CASCADE,
+            place  TEXT NOT NULL,
+            part   TEXT NOT NULL,
+            was    TEXT,
+            now    TEXT,
+            PRIMARY KEY (pass, number)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX undoing_by_memory ON undoing (memory);
+        CREATE INDEX undoing_by_other ON undoing (other) WHERE other IS NOT NULL;
+        """
+    )
+
+
+def _relations(connection: apsw.Connection) -> None:
+    """Create the indexes of facts by object and by predicate."""
+    connection.execute("CREATE INDEX facts_by_object ON facts (object, predicate)")
+    connection.execute("CREATE INDEX facts_by_predicate ON facts (predicate)")
+
+
+def _doubts(connection: apsw.Connection) -> None:
+    """Create partial indexes of contradicting and of much used memories, which are few among many."""
+    connection.execute(
+        """
+        CREATE INDEX edges_contested ON edges (source, target) WHERE kind = 'contradicts';
+        CREATE INDEX memories_much_used ON memories (updated_at) WHERE accesses >= 5;
+        """
+    )
+
+
+_FORMAT_5: tuple[Migration, ...] = (_dreams, _relations, _doubts)
+
+
+def _format_5(connection: apsw.Connection) -> None:
+    """Create the tables and indexes of dreams, relations and doubts."""
+    for part in _FORMAT_5:
         part(connection)
 
 
@@ -580,37 +582,37 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("the first tables", _first_tables),
     ("turns, and where memories come from", _turns),
     ("token counts and feedback", _measures),
-    ("who was heard", _fourth),
-    ("what happens at rest", fifth),
+    ("who was heard", _format_4),
+    ("what happens at rest", _format_5),
 )
 
 _PATIENCE_MS = 600_000
-"""How long a process waits for another one's migration: as long as a large vault may take."""
+"""Time a process waits for the migration of another: as long as a large vault may take."""
 
 VERSION = 5
-"""As many as there are migrations; they are loaded where there is something to migrate."""
+"""The version of this release: the number of migrations."""
 
 
 def version_of(connection: apsw.Connection) -> int:
-    """The version this database is at; 0 for an empty one."""
+    """Return the version of a database; 0 if it is empty."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'").get:
         return 0
     return int(connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").get or 0)
 
 
 def require_known(version: int, newest: int = VERSION) -> None:
+    """Raise VaultTooNew for a version of a later release."""
     if version > newest:
         raise VaultTooNew(f"this vault has schema version {version}; this release reads versions up to {newest}.")
 
 
 def migrate(connection: apsw.Connection, now: datetime, steps: tuple[tuple[str, Migration], ...] | None = None) -> int:
-    """Bring the database up to date, by these steps or all of ours; returns how many it took. Fails as a whole or not at all."""
-
+    """Run the migrations that a database lacks, all or none, and return how many ran."""
     steps = MIGRATIONS if steps is None else steps
     try:
         connection.set_busy_timeout(_PATIENCE_MS)
         connection.execute("BEGIN EXCLUSIVE")
-        # Inside the transaction: a process that waited here finds the work done by the one it waited for.
+        # The version is read inside the transaction: a process that waited may find the work done.
         connection.execute(
             "CREATE TABLE IF NOT EXISTS schema_version"
             " (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL, what TEXT NOT NULL) STRICT"
@@ -623,14 +625,14 @@ def migrate(connection: apsw.Connection, now: datetime, steps: tuple[tuple[str, 
         connection.execute("COMMIT")
     except apsw.Error as error:
         _undo(connection)
-        told = engram_error(error, "bringing the vault's format up to date")
-        raise (told if told.code in ("E1002", "E1003", "E1006") else MigrationFailed(told.message)) from error
+        explained = engram_error(error, "migrating the vault")
+        raise (explained if explained.code in ("E1002", "E1003", "E1006") else MigrationFailed(explained.message)) from error
     except EngramError:
         _undo(connection)
         raise
-    except Exception as error:  # noqa: BLE001  a step is any function; what it raised must not leave half of it
+    except Exception as error:  # noqa: BLE001  a step may raise anything, and must then be rolled back
         _undo(connection)
-        raise MigrationFailed(f"a step failed ({type(error).__name__}) while bringing the vault's format up to date.") from None
+        raise MigrationFailed(f"a step failed ({type(error).__name__}) while migrating the vault.") from None
     except BaseException:
         _undo(connection)
         raise

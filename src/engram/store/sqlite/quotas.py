@@ -1,4 +1,4 @@
-"""TODO."""
+"""Counters that limit use: calls and tokens of language models by minute, and questions by caller and session."""
 
 from __future__ import annotations
 
@@ -23,16 +23,9 @@ _MINUTE = 60_000_000
 _SPENDING_KEPT = timedelta(days=2)
 
 
-def _spent(connection: apsw.Connection, since: datetime) -> tuple[int, int]:
-    found: list[Any] = connection.execute(
-        "SELECT coalesce(sum(calls), 0), coalesce(sum(tokens), 0) FROM spendings WHERE minute > ?", (to_micros(since) // _MINUTE,)
-    ).fetchall()
-    return int(found[0][0]), int(found[0][1])
+_TICK = 5_000_000  # µs: questions of the last minute are counted in twelve of these
 
-
-_TICK = 5_000_000  # µs: a minute is the last twelve of these
-
-_PATIENCE_S = 1.0  # a question does not wait for long because others write
+_PATIENCE_S = 1.0  # longest wait of a question for other writes
 
 _QUESTIONS_KEPT = 86_400_000_000
 
@@ -44,7 +37,10 @@ class Quotas:
         self._gate = gate
 
     def spend(self, reader: Reader, at: datetime, calls: int, tokens: int, check: Check) -> None:
-        """Write it down, unless the check of what was spent raises: between the two nobody else writes."""
+        """Add calls and tokens to the spending of a minute, unless `check` of the spending so far raises.
+
+        Check and addition are one transaction.
+        """
 
         def work(connection: apsw.Connection) -> None:
             check(partial(_spent, connection))
@@ -61,13 +57,14 @@ class Quotas:
             self._gate.write(reader, "spend", work)
 
     def spent(self, reader: Reader, since: datetime) -> tuple[int, int]:
-        """Calls and tokens since that minute."""
+        """Return the calls and tokens spent since that minute."""
         with self._gate.read(reader, "spend") as connection:
             return _spent(connection, since)
 
     def count_question(self, reader: Reader, session: str, at: datetime, rates: RateLimits) -> None:
-        """Count one question of this reader's; `RateLimited` if it is one too many, which is not counted: who asks again too
-        early is not kept out for longer."""
+        """Count a question of this reader. Raises RateLimited if it exceeds the limit; such a question is not counted, so that
+        retrying too early does not extend the wait.
+        """
         who = self._gate.audit.digest("\x1f".join((*scope_values(reader.scope), reader.role, reader.policy)))
         where, now = self._gate.audit.digest(f"session\x1f{session}"), to_micros(at)
 
@@ -88,3 +85,10 @@ class Quotas:
 
         with self._gate.watched(reader, "probe"):
             self._gate.write(reader, "probe", work, timeout=_PATIENCE_S)
+
+
+def _spent(connection: apsw.Connection, since: datetime) -> tuple[int, int]:
+    rows: list[Any] = connection.execute(
+        "SELECT coalesce(sum(calls), 0), coalesce(sum(tokens), 0) FROM spendings WHERE minute > ?", (to_micros(since) // _MINUTE,)
+    ).fetchall()
+    return int(rows[0][0]), int(rows[0][1])
