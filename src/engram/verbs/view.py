@@ -7,6 +7,9 @@ from typing import TypeVar
 
 from engram.deadline import without_deadline
 from engram.errors import InvalidQuery, NotFound
+from engram.recall.entities import EntityLookup
+from engram.recall.episodes import EpisodeLookup
+from engram.recall.knowledge import KnowledgeAssessor
 from engram.store.receipts import AlreadyDone, Write, write_once
 from engram.types import Memory, Reader
 from engram.vault import OpenVault
@@ -32,6 +35,21 @@ class View:
         self.vault = vault
         self.reader = reader
         self.key = key
+
+    @property
+    def entities(self) -> EntityLookup:
+        """The entities and facts that this reader sees."""
+        return EntityLookup(self.vault.store, self.reader, self.vault.live, lambda: self.vault.embedder)
+
+    @property
+    def episodes(self) -> EpisodeLookup:
+        """The episodes, skills and warnings that this reader sees."""
+        return EpisodeLookup(self.vault.store, self.reader, self.vault.live, self.vault.env, lambda: self.vault.searcher)
+
+    @property
+    def knowledge(self) -> KnowledgeAssessor:
+        """The assessor of what this reader knows."""
+        return KnowledgeAssessor(self.vault.store, self.vault.searcher, self.reader, self.vault.live, self.vault.env)
 
     def stored(self, memory_id: str) -> Memory:
         """Return the memory of a receipt as it is now."""

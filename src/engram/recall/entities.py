@@ -1,0 +1,163 @@
+"""Look up people, places and things: profile, timeline, beliefs and what follows from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from engram.models.embedders import Embedder
+from engram.recall.selection import without_flagged
+from engram.rules.inference import Relation, infer, supports_inference
+from engram.rules.knowledge import buckets
+from engram.settings import LiveSettings
+from engram.store.ports import Store
+from engram.text.english.entities import folded
+from engram.types import Memory, Reader
+from engram.values.edges import OUTDATING, REVISIONS
+from engram.values.entities import Belief, Entity, Profile, Revision, Timeline
+
+_SIMILAR = 0.8  # cosine from which two names that share a word, or the beginning of one, mean the same
+_SAME = 0.92  # without a shared word: "Portugal" and "Lisbon" have 0.86, "Postgres" and "PostgreSQL" 0.94
+_STEM = 4  # letters at the beginning of a word that two names must share
+_NAMES = 200  # most frequent names that an unknown one is compared with
+_CORRECTIONS = 5  # corrections of corrections that a timeline follows back
+_SELF = ("i", "me", "myself", "we")
+_HOPS, _SUBJECTS = 4, 64  # premises after the first, and subjects read, for inferred beliefs
+
+
+class EntityLookup:
+    """Reads entities and facts of a vault for one reader."""
+
+    def __init__(self, store: Store, reader: Reader, live: LiveSettings, embedder: Callable[[], Embedder | None]) -> None:
+        """embedder: returns the encoder, which is needed only for names that are not stored."""
+        self._store = store
+        self._reader = reader
+        self._live = live
+        self._embedder = embedder
+
+    def profile(self, name: str, limit: int) -> Profile | None:
+        """Return the profile of an entity, by its name, another name of it, or a similar one; None if it is unknown."""
+        found = self._store.entities.get(self._reader, name)
+        if found is None and (similar := self._similar_name(name)) is not None:
+            found = self._store.entities.get(self._reader, similar)
+        if found is None:
+            return None
+        entity, keys = found
+        return Profile(
+            entity,
+            tuple(self.beliefs(entity.name)),
+            tuple(self._store.entities.cooccurring(self._reader, entity.name)),
+            tuple(self._sound(self._store.memories.fetch(self._reader, keys[: 2 * limit]))[:limit]),
+        )
+
+    def _similar_name(self, name: str) -> str | None:
+        """Return the stored name with nearly the same meaning."""
+        embedder = self._embedder()
+        if embedder is None or not any(map(str.isalpha, name)):
+            return None
+        names = [entity.name for entity in self._entities()]
+        if not names:
+            return None
+        cosines = embedder.passages(names) @ embedder.passages([name])[0]
+        stems = _stems(name)
+        close = [
+            (float(cosine), other)
+            for cosine, other in zip(cosines, names, strict=True)
+            if cosine >= (_SIMILAR if stems & _stems(other) else _SAME)
+        ]
+        return max(close)[1] if close else None
+
+    def _entities(self) -> Sequence[Entity]:
+        return self._store.entities.select(self._reader, limit=_NAMES)
+
+    def timeline(
+        self,
+        about: str,
+        since: datetime | None,
+        until: datetime | None,
+        limit: int,
+        search: Callable[[str], Sequence[Memory]],
+    ) -> Timeline:
+        """Return the memories of an entity, or of a topic by `search`, in the order of their dates, corrected ones included."""
+        found = self._store.entities.get(self._reader, about)
+        if found is not None:
+            memories = self._sound(self._store.memories.fetch(self._reader, found[1][: 10 * limit]))
+        else:
+            memories = list(search(about))
+        memories, revisions = self._with_corrected(memories)
+        dates = [(memory.happened_at or memory.learned_at, memory) for memory in memories]
+        dated = [
+            (at, memory)
+            for at, memory in dates
+            if at is not None and (since is None or at >= _aware(since, at)) and (until is None or at < _aware(until, at))
+        ]
+        dated = sorted(dated, key=lambda entry: (entry[0], entry[1].key))[-limit:]
+        shown = {memory.id for _, memory in dated}
+        links = tuple(revision for revision in revisions if revision.memory in shown and revision.other in shown)
+        return Timeline(tuple(memory for _, memory in dated), links, *buckets([at for at, _ in dated]))
+
+    def _with_corrected(self, memories: Sequence[Memory]) -> tuple[list[Memory], list[Revision]]:
+        """Return the memories with those that they replaced, and with the links between them."""
+        known = {memory.id: memory for memory in memories}
+        revisions: dict[Revision, None] = {}
+        latest = list(known)
+        for _ in range(_CORRECTIONS):
+            edges = self._store.edges.of(self._reader, latest) if latest else []
+            revising = [edge for edge in edges if edge.kind in REVISIONS]
+            revisions |= dict.fromkeys(Revision(edge.source, edge.target, edge.kind) for edge in revising)
+            replaced = [
+                edge.target for edge in revising if edge.kind in OUTDATING and edge.source in known and edge.target not in known
+            ]
+            older = self._sound(self._store.memories.get(self._reader, replaced)) if replaced else []
+            known |= {memory.id: memory for memory in older}
+            latest = [memory.id for memory in older]
+        return list(known.values()), list(revisions)
+
+    def beliefs(self, subject: str, *, past: bool = False, inferred: bool = False) -> list[Belief]:
+        """Return the facts of a subject, newest first; `past`: also former ones; `inferred`: also those that follow from them."""
+        subject = "the user" if folded(subject) in _SELF else subject
+        held = self._stated(subject, past)
+        return [*held, *self._inferred(subject, held)] if inferred else held
+
+    def _inferred(self, subject: str, held: Sequence[Belief]) -> list[Belief]:
+        """Return the facts that follow from those of a subject and of the subjects that it is related to."""
+        beliefs: dict[str, Sequence[Belief]] = {folded(subject): held}
+        reached = [folded(subject)]
+        for _ in range(_HOPS):
+            objects = [belief.object for name in reached for belief in beliefs[name] if _is_premise(belief)]
+            unread = dict.fromkeys(name for name in objects if name not in beliefs)
+            reached = list(unread)[: _SUBJECTS - len(beliefs)]
+            beliefs |= {name: self._stated(name, past=False) for name in reached}
+        relations = {
+            Relation(name, belief.predicate, belief.object, belief.confidence, belief.memory)
+            for name, stated in beliefs.items()
+            for belief in stated
+            if _is_premise(belief)
+        }
+        return [
+            Belief(fact.source, fact.kind, fact.target, "inferred", fact.confidence, None, None, "", fact.premises)
+            for fact in infer(relations, folded(subject))
+        ]
+
+    def _stated(self, subject: str, past: bool) -> list[Belief]:
+        """Return the stored facts of a subject whose memory is not flagged."""
+        beliefs = self._store.facts.beliefs(self._reader, subject, past=past)
+        memories = self._store.memories.get(self._reader, list({belief.memory for belief in beliefs}))
+        sound = {memory.id for memory in self._sound(memories)}
+        return [belief for belief in beliefs if belief.memory in sound]
+
+    def _sound(self, memories: Sequence[Memory]) -> list[Memory]:
+        return without_flagged(memories, self._live.now)
+
+
+def _is_premise(belief: Belief) -> bool:
+    return belief.status == "held" and supports_inference(belief.predicate)
+
+
+def _stems(name: str) -> set[str]:
+    return {word[:_STEM] for word in re.findall(r"\w+", folded(name))}
+
+
+def _aware(moment: datetime, like: datetime) -> datetime:
+    return moment.replace(tzinfo=like.tzinfo) if moment.tzinfo is None else moment
