@@ -54,58 +54,58 @@ class DreamsPort(Protocol):
     """Background passes: their lease, the pages they read, the changes they apply, and undo."""
 
     def begin(self, reader: Reader, verb: str) -> Pass | None:
-        """Begin a pass, or go on with one whose process ended; None while another one is at it."""
+        """Begin a pass, or resume one whose process ended; None while another pass runs."""
 
     def cursor(self, reader: Reader, job: str) -> Cursor:
-        """How far a job has come for this reader."""
+        """Return the cursor of a job for this reader."""
 
     def touched(self, reader: Reader, cursor: Cursor, limit: int) -> Touched:
-        """The memories that a job should look at next, those that were retired among them: themselves, the cursor after them,
-        whether there is more, the latest change, and how many rows were looked at.
+        """Return the memories, retired ones too, that a job should look at next, the cursor after them, whether there are more,
+        the latest change, and how many rows were read.
         """
 
     def due(self, reader: Reader, job: str, now: datetime, limit: int) -> list[Memory]:
-        """Active memories that a job wanted to look at by now, the longest due first."""
+        """Return active memories whose recheck by this job is due, the longest due first."""
 
     def contested(self, reader: Reader, keys: Sequence[int]) -> set[int]:
-        """Those of these memories that contradict another, or are contradicted by it."""
+        """Return those of these memories that have an open contradiction."""
 
     def apply(
         self, reader: Reader, pass_id: str, job: str, revisions: Sequence[Proposal], *, start: Cursor, upto: Cursor, since: int
     ) -> AppliedProposals | None:
-        """Keep one page of a job: what it changes, what undoes that, and how far the job has come. None, and nothing is kept,
-        if another process went on from `start` meanwhile.
+        """Apply one page of a job: its changes, their undo, and the job's cursor. None, and no change, if another process has
+        moved the cursor from `start`.
         """
 
     def preview(self, reader: Reader, job: str, revisions: Sequence[Proposal], *, since: int) -> AppliedProposals:
-        """What a page would do; nothing is kept."""
+        """Return what a page would change; nothing is stored."""
 
     def heartbeat(self, reader: Reader, pass_id: str, *, before: float | None = None, probes: Sequence[str] = ()) -> None:
-        """A pass is still at work. `probes`: the memories it is tried by, and the share of them that was found `before`."""
+        """Renew the lease of a pass. `probes`: ids of the memories that measure it; `before`: the share found before it."""
 
     def probes(self, reader: Reader, pass_id: str) -> tuple[str, ...]:
-        """The memories that a pass is tried by."""
+        """Return the ids of the memories that measure a pass."""
 
     def release(self, reader: Reader, pass_id: str) -> None:
-        """A pass stops before its end; whoever comes next may go on with it at once."""
+        """Release a pass before its end, so that another process can resume it at once."""
 
     def end(self, reader: Reader, pass_id: str, *, after: float | None = None) -> Pass:
-        """A pass is over. Of those that changed nothing only the last is kept; what undoes old ones is let go of."""
+        """End a pass. Earlier passes without changes and the undo of expired passes are deleted."""
 
     def undo(self, reader: Reader, pass_id: str, *, after: float | None = None, receipt: ReceiptRequest | None = None) -> Report:
-        """Put back all that a pass changed and that still is what it made of it; what was corrected since does not come back."""
+        """Restore each row that a pass changed and nobody has changed since; corrected memories are not restored."""
 
     def select(self, reader: Reader, *, limit: int) -> list[Pass]:
-        """Passes, the latest first: all for whoever sees all, else the reader's own."""
+        """Return passes, the latest first: all for readers of the policy `all`, else the reader's own."""
 
     def unfinished(self, reader: Reader) -> str:
-        """The verb of this reader's own pass that was begun and has not come to its end; empty if there is none."""
+        """Return the verb of this reader's unfinished pass, or ""."""
 
     def successors(self, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
-        """What stands for each of these memories by now: itself, or what it was merged into or superseded by."""
+        """Map each id to the active memory it was merged into or superseded by, or to itself; ids without one are left out."""
 
     def sample(self, reader: Reader, count: int) -> list[Memory]:
-        """Active memories, evenly spread over all that were kept: one look at an index for each."""
+        """Return active memories spread evenly over all keys."""
 
 
 class ChangeLogPort(Protocol):

@@ -1,8 +1,8 @@
-"""The verbs of passes at rest: what a job should look at, keeping a page of what it decided, and undoing all of a pass.
+"""Background passes: memories for a job to look at, a page of its changes applied in one transaction, and undo of a pass.
 
-A pass is a row with a heartbeat, which every page moves: there is one at a time, in all processes, and one whose heart has
-stopped is gone on with by whoever comes next. How far a job has come moves in the transaction of its page. Whoever sees all has
-one cursor for a job; others have their own, under a keyed digest of where they stand.
+A pass is a row with a lease, which every page renews. One pass runs at a time in all processes; a pass whose lease has run out is
+resumed by the next process. The cursor of a job moves in the transaction of its page. Readers of the policy `all` share one
+cursor per job; others have their own, under a keyed digest of their identity.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engram.errors import Conflict, NotFound
 from engram.guard.visibility import readable, require_writer, writable
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import facts, memory_rows, undo
-from engram.store.sqlite import revisions as revising
+from engram.store.sqlite import revisions as revision_rows
 from engram.store.sqlite.erasure import DryRun
 from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded
@@ -36,55 +36,9 @@ if TYPE_CHECKING:
 
 _LATEST = "SELECT coalesce(max(seq), 0) FROM changes"
 
-_TOLD = "SELECT id, verb, began_at, ended_at, ending, counts, before, after FROM passes"
+_SELECT = "SELECT id, verb, began_at, ended_at, ending, counts, before, after FROM passes"
 
-_LONGEST_LINE = 64
-
-
-def _walked(connection: apsw.Connection, reader: Reader, cursor: Cursor, limit: int, latest: int) -> Touched:
-    found = memory_rows.export_rows(connection, writable(reader), after=cursor.row, limit=limit)
-    more = len(found) == limit
-    after = Cursor(found[-1].key, cursor.change) if more else Cursor(-1, cursor.change)
-    return found, after, more or cursor.change < latest, latest, len(found)
-
-
-def _followed(connection: apsw.Connection, reader: Reader, cursor: Cursor, limit: int, latest: int) -> Touched:
-    rows: list[Any] = connection.execute(
-        "SELECT seq, memory FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (cursor.change, limit)
-    ).fetchall()
-    if not rows:
-        return [], cursor, False, latest, 0
-    found = memory_rows.by_keys(connection, writable(reader), [int(memory) for _, memory in rows])
-    return found, Cursor(-1, int(rows[-1][0])), len(rows) == limit, latest, len(rows)
-
-
-def _reach(connection: apsw.Connection, job: str, walker: str) -> Cursor:
-    found: list[Any] = connection.execute("SELECT row, change FROM jobs WHERE name = ? AND walker = ?", (job, walker)).fetchall()
-    return Cursor(*found[0]) if found else Cursor()
-
-
-def _count(connection: apsw.Connection, number: int, counts: Mapping[str, int]) -> None:
-    told = str(connection.execute("SELECT counts FROM passes WHERE key = ?", (number,)).get)
-    total = dict(Counter(json.loads(told)) + Counter(counts))
-    connection.execute("UPDATE passes SET counts = ? WHERE key = ?", (json.dumps(total, separators=(",", ":")), number))
-
-
-def _one(connection: apsw.Connection, pass_id: str) -> Pass:
-    return _pass(connection.execute(f"{_TOLD} WHERE id = ?", (pass_id,)).fetchall()[0])
-
-
-def _pass(row: Sequence[Any]) -> Pass:
-    pass_id, verb, began, ended, ending, counts, before, after = row
-    return Pass(
-        id=pass_id,
-        verb=verb,
-        began_at=from_micros(began),
-        ended_at=None if ended is None else from_micros(ended),
-        ending=PassStatus(ending),
-        counts=json.loads(counts),
-        before=before,
-        after=after,
-    )
+_LONGEST_CHAIN = 64
 
 
 class Dreams:
@@ -96,14 +50,15 @@ class Dreams:
         self._revisions = revisions
 
     def begin(self, reader: Reader, verb: str) -> Pass | None:
-        """Begin a pass, or go on with one whose process ended; None while another one is at it."""
+        """Begin a pass, or resume one whose process ended; None while another pass runs."""
         with self._gate.watched(reader, verb):
             require_writer(reader)
-            self._gate.flush_audit(wait=True)  # what was recalled until now counts
+            self._gate.flush_audit(wait=True)  # writes the access counts so far, which jobs read
             walker, now = self._walker(reader), self._gate.env.now()
             holder, new_id = self._gate.env.new_id(), self._gate.env.new_id()
             lease = timedelta(seconds=self._gate.limits.dream_lease_s)
-            stopped, ahead = to_micros(now - lease), to_micros(now + lease)  # a clock that was wrong must not hold it for years
+            # A heartbeat in the future comes from a wrong clock and must not hold the lease for years.
+            stopped, ahead = to_micros(now - lease), to_micros(now + lease)
 
             def work(connection: apsw.Connection) -> Pass | None:
                 alive = "SELECT 1 FROM passes WHERE ending = 'running' AND beat_at > ? AND beat_at < ?"
@@ -133,16 +88,16 @@ class Dreams:
             return begun
 
     def cursor(self, reader: Reader, job: str) -> Cursor:
-        """How far a job has come for this reader."""
+        """Return the cursor of a job for this reader."""
         require_writer(reader)
         with self._gate.read(reader, "dream") as connection:
-            return _reach(connection, job, self._walker(reader))
+            return _cursor(connection, job, self._walker(reader))
 
     def touched(self, reader: Reader, cursor: Cursor, limit: int) -> Touched:
-        """The memories that a job should look at next, those that were retired among them: themselves, the cursor after them,
-        whether there is more, the latest change, and how many rows were looked at.
+        """Return the memories, retired ones too, that a job should look at next, the cursor after them, whether there are more,
+        the latest change, and how many rows were read.
 
-        All there are, by key, first; then those that the log of changes names. A log that does not reach back is walked round.
+        First all memories by key, then those in the change log. If the log no longer reaches back to the cursor, all again.
         """
         with self._gate.read(reader, "dream") as connection:
             latest = int(connection.execute(_LATEST).get)
@@ -150,11 +105,11 @@ class Dreams:
             if cursor.change < 0 or (cursor.row < 0 and oldest > cursor.change + 1):
                 cursor = Cursor(0, latest)
             if cursor.row >= 0:
-                return _walked(connection, reader, cursor, limit, latest)
-            return _followed(connection, reader, cursor, limit, latest)
+                return _page_by_key(connection, reader, cursor, limit, latest)
+            return _page_of_changes(connection, reader, cursor, limit, latest)
 
     def due(self, reader: Reader, job: str, now: datetime, limit: int) -> list[Memory]:
-        """Active memories that a job wanted to look at by now, the longest due first."""
+        """Return active memories whose recheck by this job is due, the longest due first."""
         visible, values = predicate(writable(reader), "m.scope")
         with self._gate.read(reader, "dream") as connection:
             found: list[Any] = connection.execute(
@@ -167,22 +122,22 @@ class Dreams:
             return memory_rows.by_keys(connection, writable(reader), [key for (key,) in found])
 
     def contested(self, reader: Reader, keys: Sequence[int]) -> set[int]:
-        """Those of these memories that contradict another, or are contradicted by it."""
+        """Return those of these memories that have an open contradiction."""
         with self._gate.read(reader, "dream") as connection:
             return {key for key in keys if facts.is_contested(connection, key)}
 
     def apply(
         self, reader: Reader, pass_id: str, job: str, revisions: Sequence[Proposal], *, start: Cursor, upto: Cursor, since: int
     ) -> AppliedProposals | None:
-        """Keep one page of a job: what it changes, what undoes that, and how far the job has come. None, and nothing is kept,
-        if another process went on from `start` meanwhile."""
+        """Apply one page of a job: its changes, their undo, and the job's cursor. None, and no change, if another process has
+        moved the cursor from `start`."""
         with self._gate.watched(reader, "dream"):
             require_writer(reader)
             walker, now = self._walker(reader), self._gate.env.now()
 
             def work(connection: apsw.Connection) -> AppliedProposals | None:
-                number = self._held(connection, pass_id, now)
-                if _reach(connection, job, walker) != start:
+                number = self._renew_lease(connection, pass_id, now)
+                if _cursor(connection, job, walker) != start:
                     return None
                 applied = self._apply(connection, reader, number, job, revisions, since, now)
                 connection.execute(
@@ -195,7 +150,7 @@ class Dreams:
             return self._gate.write(reader, f"dream:{job}", work, subject=pass_id, count=len(revisions))
 
     def preview(self, reader: Reader, job: str, revisions: Sequence[Proposal], *, since: int) -> AppliedProposals:
-        """What a page would do; nothing is kept."""
+        """Return what a page would change; nothing is stored."""
         with self._gate.watched(reader, "dream"):
             require_writer(reader)
             found: list[AppliedProposals] = []
@@ -218,24 +173,24 @@ class Dreams:
         since: int,
         now: datetime,
     ) -> AppliedProposals:
-        round = revising.gather(connection, reader, job, revisions, since, now)
-        keys = revising.affected(round, revisions)
+        round = revision_rows.gather(connection, reader, job, revisions, since, now)
+        keys = revision_rows.affected(round, revisions)
         before = undo.shape(connection, keys)
         for revision in revisions:
             self._revisions.apply(round, revision)
         if number is not None:
             after = undo.shape(connection, keys | set(round.made))
             undo.put(connection, number, undo.difference(before, after, round.made))
-        return AppliedProposals({what: tuple(ids) for what, ids in round.ids.items()}, round.passed_over)
+        return AppliedProposals({what: tuple(ids) for what, ids in round.ids.items()}, round.skipped)
 
     def heartbeat(self, reader: Reader, pass_id: str, *, before: float | None = None, probes: Sequence[str] = ()) -> None:
-        """A pass is still at work. `probes`: the memories it is tried by, and the share of them that was found `before`."""
+        """Renew the lease of a pass. `probes`: ids of the memories that measure it; `before`: the share found before it."""
         with self._gate.watched(reader, "dream"):
             require_writer(reader)
             now = self._gate.env.now()
 
             def work(connection: apsw.Connection) -> None:
-                number = self._held(connection, pass_id, now)
+                number = self._renew_lease(connection, pass_id, now)
                 if before is not None:
                     sql = "UPDATE passes SET before = ?, probes = ? WHERE key = ?"
                     connection.execute(sql, (before, " ".join(probes), number))
@@ -243,27 +198,27 @@ class Dreams:
             self._gate.writer.run(work, "a heartbeat")
 
     def probes(self, reader: Reader, pass_id: str) -> tuple[str, ...]:
-        """The memories that a pass is tried by."""
+        """Return the ids of the memories that measure a pass."""
         with self._gate.read(reader, "dream") as connection:
             found = connection.execute("SELECT probes FROM passes WHERE id = ?", (pass_id,)).get
         return tuple(str(found or "").split())
 
     def release(self, reader: Reader, pass_id: str) -> None:
-        """A pass stops before its end; whoever comes next may go on with it at once."""
+        """Release a pass before its end, so that another process can resume it at once."""
         with self._gate.watched(reader, "dream"):
             holder = self._gate.held_passes.pop(pass_id, "")
             sql = "UPDATE passes SET beat_at = 0 WHERE id = ? AND holder = ? AND ending = 'running'"
             self._gate.writer.run(lambda connection: connection.execute(sql, (pass_id, holder)).get, "a pass that stops")
 
     def end(self, reader: Reader, pass_id: str, *, after: float | None = None) -> Pass:
-        """A pass is over. Of those that changed nothing only the last is kept; what undoes old ones is let go of."""
+        """End a pass. Earlier passes without changes and the undo of expired passes are deleted."""
         with self._gate.watched(reader, "dream"):
             require_writer(reader)
             now = self._gate.env.now()
             old = to_micros(now - timedelta(days=self._gate.live.now.dream_undo_days))
 
             def work(connection: apsw.Connection) -> Pass:
-                number = self._held(connection, pass_id, now)
+                number = self._renew_lease(connection, pass_id, now)
                 sql = "UPDATE passes SET ending = 'done', ended_at = ?, after = ? WHERE key = ?"
                 connection.execute(sql, (to_micros(now), after, number))
                 connection.execute("DELETE FROM passes WHERE key <> ? AND counts = '{}' AND ending = 'done'", (number,))
@@ -276,7 +231,7 @@ class Dreams:
             return ended
 
     def undo(self, reader: Reader, pass_id: str, *, after: float | None = None, receipt: ReceiptRequest | None = None) -> Report:
-        """Put back all that a pass changed and that still is what it made of it; what was corrected since does not come back."""
+        """Restore each row that a pass changed and nobody has changed since; corrected memories are not restored."""
         with self._gate.watched(reader, "undo", pass_id):
             require_writer(reader)
             walker, now = self._walker(reader), self._gate.env.now()
@@ -290,12 +245,12 @@ class Dreams:
                 if ending == PassStatus.UNDONE:
                     raise Conflict("this pass is undone already.", way_out="Nothing more needs to be done.")
                 if ending == PassStatus.RUNNING and holder != self._gate.held_passes.get(pass_id):
-                    raise Conflict("this pass is not over.", way_out="Undo it when it is; `dream` goes on with it.")
+                    raise Conflict("this pass is still running.", way_out="Undo it when it has ended; `dream` finishes it.")
                 back, left = undo.back(connection, writable(reader), number, from_micros(began), now)
                 self._reconciliation.still_unfounded(connection, back, now)
                 sql = "UPDATE passes SET ending = 'undone', ended_at = ?, after = coalesce(?, after) WHERE key = ?"
                 connection.execute(sql, (to_micros(now), after, number))
-                notes = (f"{left} changes stay: what they are about was changed since, or must not come back.",) if left else ()
+                notes = (f"{left} changes were left: their memories were changed or corrected since.",) if left else ()
                 return Report(
                     operation="undo", ids=tuple(back.values()), counts={"restored": len(back), "left": left}, notes=notes
                 )
@@ -305,39 +260,39 @@ class Dreams:
             return done
 
     def select(self, reader: Reader, *, limit: int) -> list[Pass]:
-        """Passes, the latest first: all for whoever sees all, else the reader's own."""
+        """Return passes, the latest first: all for readers of the policy `all`, else the reader's own."""
         bounded(limit, self._gate.limits.page_limit, "a list of passes")
         everyones = reader.policy is Policy.ALL
         with self._gate.read(reader, "passes") as connection:
             readable(reader)
             mine = "" if everyones else " WHERE walker = ?"
             values = () if everyones else (self._walker(reader),)
-            found: list[Any] = connection.execute(f"{_TOLD}{mine} ORDER BY key DESC LIMIT ?", (*values, limit)).fetchall()
+            found: list[Any] = connection.execute(f"{_SELECT}{mine} ORDER BY key DESC LIMIT ?", (*values, limit)).fetchall()
         return [_pass(row) for row in found]
 
     def unfinished(self, reader: Reader) -> str:
-        """The verb of this reader's own pass that was begun and has not come to its end; empty if there is none."""
+        """Return the verb of this reader's unfinished pass, or ""."""
         sql = "SELECT verb FROM passes WHERE ending = 'running' AND walker = ? ORDER BY key DESC LIMIT 1"
         with self._gate.read(reader, "passes") as connection:
             return str(connection.execute(sql, (self._walker(reader),)).get or "")
 
     def successors(self, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
-        """What stands for each of these memories by now: itself, or what it was merged into or superseded by."""
+        """Map each id to the active memory it was merged into or superseded by, or to itself; ids without one are left out."""
         visible, values = predicate(readable(reader), "m.scope")
         sql = f"""
             WITH RECURSIVE line (key, far) AS (
                 SELECT key, 0 FROM memories WHERE id = ? UNION
                 SELECT e.source, line.far + 1 FROM line JOIN edges AS e ON e.target = line.key
-                 WHERE e.kind IN ('{undo.MERGED_FROM}', 'supersedes') AND line.far < {_LONGEST_LINE})
+                 WHERE e.kind IN ('{undo.MERGED_FROM}', 'supersedes') AND line.far < {_LONGEST_CHAIN})
             SELECT m.id FROM line JOIN memories AS m ON m.key = line.key
              WHERE m.status = 'active' AND {visible} ORDER BY line.far LIMIT 1
         """
         with self._gate.read(reader, "dream") as connection:
-            found = {one: connection.execute(sql, (one, *values)).get for one in ids}
-        return {one: str(heir) for one, heir in found.items() if heir is not None}
+            successors = {memory_id: connection.execute(sql, (memory_id, *values)).get for memory_id in ids}
+        return {memory_id: str(successor) for memory_id, successor in successors.items() if successor is not None}
 
     def sample(self, reader: Reader, count: int) -> list[Memory]:
-        """Active memories, evenly spread over all that were kept: one look at an index for each."""
+        """Return active memories spread evenly over all keys, with one index look-up each."""
         visible, values = predicate(writable(reader), "scope")
         sql = f"SELECT key FROM memories WHERE key >= ? AND status = 'active' AND {visible} ORDER BY key LIMIT 1"
         with self._gate.read(reader, "dream") as connection:
@@ -347,15 +302,62 @@ class Dreams:
             return memory_rows.by_keys(connection, writable(reader), [int(key) for key in dict.fromkeys(keys) if key is not None])
 
     def _walker(self, reader: Reader) -> str:
-        """Under what name a reader's cursors are kept; whoever sees all has none."""
+        """Return the name of a reader's cursors: a keyed digest of its identity, or "" for the policy `all`."""
         if reader.policy is Policy.ALL:
             return ""
         return self._gate.keyed_digest("\0".join(("walker", *scope_values(reader.scope), reader.policy, reader.role))).hex()
 
-    def _held(self, connection: apsw.Connection, pass_id: str, now: datetime) -> int:
-        """The number of a pass that is this process's, its heartbeat moved; a conflict, if another one took it over."""
+    def _renew_lease(self, connection: apsw.Connection, pass_id: str, now: datetime) -> int:
+        """Renew the lease of this process's pass and return its number; raise Conflict if another process took it over."""
         sql = "UPDATE passes SET beat_at = ? WHERE id = ? AND holder = ? AND ending = 'running' RETURNING key"
         found = connection.execute(sql, (to_micros(now), pass_id, self._gate.held_passes.get(pass_id, ""))).get
         if found is None:
-            raise Conflict("another process goes on with this pass.", way_out="Nothing was changed; wait for it to end.")
+            raise Conflict("another process has resumed this pass.", way_out="Nothing was changed; wait for it to end.")
         return int(found)
+
+
+def _page_by_key(connection: apsw.Connection, reader: Reader, cursor: Cursor, limit: int, latest: int) -> Touched:
+    found = memory_rows.export_rows(connection, writable(reader), after=cursor.row, limit=limit)
+    more = len(found) == limit
+    after = Cursor(found[-1].key, cursor.change) if more else Cursor(-1, cursor.change)
+    return found, after, more or cursor.change < latest, latest, len(found)
+
+
+def _page_of_changes(connection: apsw.Connection, reader: Reader, cursor: Cursor, limit: int, latest: int) -> Touched:
+    rows: list[Any] = connection.execute(
+        "SELECT seq, memory FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", (cursor.change, limit)
+    ).fetchall()
+    if not rows:
+        return [], cursor, False, latest, 0
+    found = memory_rows.by_keys(connection, writable(reader), [int(memory) for _, memory in rows])
+    return found, Cursor(-1, int(rows[-1][0])), len(rows) == limit, latest, len(rows)
+
+
+def _cursor(connection: apsw.Connection, job: str, walker: str) -> Cursor:
+    found: list[Any] = connection.execute("SELECT row, change FROM jobs WHERE name = ? AND walker = ?", (job, walker)).fetchall()
+    return Cursor(*found[0]) if found else Cursor()
+
+
+def _count(connection: apsw.Connection, number: int, counts: Mapping[str, int]) -> None:
+    """Add to the counts of a pass."""
+    stored = str(connection.execute("SELECT counts FROM passes WHERE key = ?", (number,)).get)
+    total = dict(Counter(json.loads(stored)) + Counter(counts))
+    connection.execute("UPDATE passes SET counts = ? WHERE key = ?", (json.dumps(total, separators=(",", ":")), number))
+
+
+def _one(connection: apsw.Connection, pass_id: str) -> Pass:
+    return _pass(connection.execute(f"{_SELECT} WHERE id = ?", (pass_id,)).fetchall()[0])
+
+
+def _pass(row: Sequence[Any]) -> Pass:
+    pass_id, verb, began, ended, ending, counts, before, after = row
+    return Pass(
+        id=pass_id,
+        verb=verb,
+        began_at=from_micros(began),
+        ended_at=None if ended is None else from_micros(ended),
+        ending=PassStatus(ending),
+        counts=json.loads(counts),
+        before=before,
+        after=after,
+    )

@@ -1,7 +1,7 @@
-"""What a page of a pass does to the rows, in the transaction that keeps the page. A revision is made whole or passed over.
+"""Applies a page of proposals of a background pass to the rows, in one transaction. A proposal is applied whole or skipped.
 
-Passed over is what was changed since the page was read, what is not there for this reader or does not stand any more, what is
-pinned (of retiring), what would join two scopes, and what is so already: run twice, nothing more changes.
+A proposal is skipped if its memory was changed since the page was read, is not writable for this reader or no longer active, is
+pinned (and would be retired), if it would join two scopes, or if it changes nothing: a second run changes nothing more.
 """
 
 from __future__ import annotations
@@ -49,13 +49,12 @@ if TYPE_CHECKING:
     from engram.store.sqlite.reconciliation import Reconciliation
 
 
-_AT_ONCE = 500
-
-
 @mutable
 class Round:
-    """One page as it is made: who asks, when, what there is, and what came of it. `stale`: what was changed since the page was
-    read; `spared`: what may not be retired, because that was undone."""
+    """One page while it is applied: the reader, the time, the memories by id, and the results.
+
+    `stale`: ids changed since the page was read. `spared`: keys that must not be retired again, because that was undone.
+    """
 
     connection: apsw.Connection
     reader: Reader
@@ -66,16 +65,17 @@ class Round:
     spared: set[int]
     made: list[int] = field(default_factory=list)
     ids: dict[str, list[str]] = field(default_factory=dict)
-    passed_over: int = 0
+    skipped: int = 0
 
     def standing(self, memory_id: str) -> Memory | None:
-        """The memory, if it stands as it did when it was read."""
-        found = self.known.get(memory_id)
-        return found if found is not None and found.status is Status.ACTIVE and memory_id not in self.stale else None
+        """Return the memory if it is active and unchanged since the page was read."""
+        memory = self.known.get(memory_id)
+        return memory if memory is not None and memory.status is Status.ACTIVE and memory_id not in self.stale else None
 
     def retirable(self, memory_id: str) -> Memory | None:
-        found = self.standing(memory_id)
-        return None if found is None or found.pinned or found.key in self.spared else found
+        """Return the memory if it may also be retired."""
+        memory = self.standing(memory_id)
+        return None if memory is None or memory.pinned or memory.key in self.spared else memory
 
     def rewrite(self, old: Memory, new: Memory, reason: str = "") -> None:
         memory_rows.rewrite(self.connection, old, new, reason)
@@ -85,7 +85,7 @@ class Round:
 def gather(
     connection: apsw.Connection, reader: Reader, job: str, revisions: Sequence[Proposal], since: int, now: datetime
 ) -> Round:
-    """What these revisions are about, as it is now."""
+    """Read the present state of the memories that these proposals name."""
     ids = list(dict.fromkeys(one for revision in revisions for one in proposal_ids(revision)))
     known = {memory.id: memory for memory in memory_rows.by_ids(connection, writable(reader), ids)}
     keys = [memory.key for memory in known.values()]
@@ -95,7 +95,7 @@ def gather(
 
 
 def affected(round: Round, revisions: Sequence[Proposal]) -> set[int]:
-    """Keys of all that these may change: what they name, what that contradicts, and what was inferred from any of it."""
+    """Return the keys of all memories that these may change: those named, those they contradict, and inferences from them."""
     keys = {memory.key for memory in round.known.values()}
     settled = {
         round.known[one.memory].key for one in revisions if isinstance(one, SettleContradiction) and one.memory in round.known
@@ -110,21 +110,21 @@ def affected(round: Round, revisions: Sequence[Proposal]) -> set[int]:
     return keys
 
 
-def _corroborated(heir: Memory, old: Memory, witnesses: int, now: datetime) -> Memory:
-    """The one that stays has the witnesses and uses of both, is as old as the older one, and each new witness takes away a fifth
-    of the doubt."""
-    sure = max(heir.confidence, old.confidence)
-    used = [moment for moment in (heir.accessed_at, old.accessed_at) if moment is not None]
-    learned = [moment for moment in (heir.learned_at, old.learned_at) if moment is not None]
+def _corroborated(survivor: Memory, old: Memory, witnesses: int, now: datetime) -> Memory:
+    """Return the surviving memory of a merge: witnesses and uses of both, the earlier date, and a fifth less doubt per new
+    witness."""
+    sure = max(survivor.confidence, old.confidence)
+    used = [moment for moment in (survivor.accessed_at, old.accessed_at) if moment is not None]
+    learned = [moment for moment in (survivor.learned_at, old.learned_at) if moment is not None]
     return replace(
-        heir,
-        corroborations=heir.corroborations + old.corroborations + witnesses,
+        survivor,
+        corroborations=survivor.corroborations + old.corroborations + witnesses,
         confidence=1.0 - (1.0 - sure) * 0.8**witnesses,
-        importance=max(heir.importance, old.importance),
-        accesses=heir.accesses + old.accesses,
+        importance=max(survivor.importance, old.importance),
+        accesses=survivor.accesses + old.accesses,
         accessed_at=max(used) if used else None,
-        helpful=heir.helpful + old.helpful,
-        unhelpful=heir.unhelpful + old.unhelpful,
+        helpful=survivor.helpful + old.helpful,
+        unhelpful=survivor.unhelpful + old.unhelpful,
         learned_at=min(learned) if learned else None,
         updated_at=now,
     )
@@ -149,7 +149,7 @@ def _archive(round: Round, revision: Archive) -> str:
 
 def _place(round: Round, revision: SetLayer) -> str:
     old = round.standing(revision.memory)
-    known = ("", *LAYERS)  # anything else is somebody's own word
+    known = ("", *LAYERS)  # a user may use the attribute `layer` for other values, which are left alone
     if old is None or not {held := old.attributes.get(undo.LAYER, ""), revision.layer} <= set(known) or held == revision.layer:
         return ""
     rest: Mapping[str, str] = {name: value for name, value in old.attributes.items() if name != undo.LAYER}
@@ -174,7 +174,8 @@ def _weigh(round: Round, revision: Reweigh) -> str:
 def _rehearse(round: Round, revision: Rehearse) -> str:
     old = round.standing(revision.memory)
     done = 0 if old is None else rehearsals_of(old)[0]
-    if old is None or revision.times != done + 1 or (REHEARSED in old.attributes and not done):  # else it is somebody's own word
+    foreign = old is not None and REHEARSED in old.attributes and not done  # a user's own attribute of that name
+    if old is None or revision.times != done + 1 or foreign:
         return ""
     round.rewrite(old, replace(old, attributes={**old.attributes, **rehearsal_attributes(revision.times, round.now)}))
     return old.id
@@ -192,9 +193,9 @@ def _put_due(round: Round, revision: Recheck) -> None:
 
 
 def _changed_since(connection: apsw.Connection, keys: Sequence[int], since: int) -> set[int]:
-    """Those of these with a change after `since`; the log after it is short: it is what came while a page was thought about."""
-    found: list[Any] = connection.execute("SELECT DISTINCT memory FROM changes WHERE seq > ?", (since,)).fetchall()
-    return {row[0] for row in found} & set(keys)
+    """Return those of these memories that changed after `since`. The log after it is short: it grew while a page was prepared."""
+    rows: list[Any] = connection.execute("SELECT DISTINCT memory FROM changes WHERE seq > ?", (since,)).fetchall()
+    return {row[0] for row in rows} & set(keys)
 
 
 def _beside(connection: apsw.Connection, keys: set[int], kind: str) -> set[int]:
@@ -219,23 +220,23 @@ _DONE = {
 
 
 class Revisions:
-    """TODO."""
+    """Applies the proposals of a page, one method per kind of proposal."""
 
     def __init__(self, gate: Gate, reconciliation: Reconciliation) -> None:
         self._gate = gate
         self._reconciliation = reconciliation
 
     def apply(self, round: Round, revision: Proposal) -> None:
-        """Make one revision, or count it as passed over."""
+        """Apply one proposal, or count it as skipped."""
         if isinstance(revision, Recheck):
             _put_due(round, revision)
-        elif done := self._made(round, revision):
+        elif done := self._apply(round, revision):
             round.ids.setdefault(_DONE[type(revision)], []).append(done)
         else:
-            round.passed_over += 1
+            round.skipped += 1
 
-    def _made(self, round: Round, revision: ProposedChange) -> str:
-        """The id of what was revised; empty if it was passed over."""
+    def _apply(self, round: Round, revision: ProposedChange) -> str:
+        """Apply one proposal and return the id of its memory, or "" if it was skipped."""
         match revision:
             case Merge():
                 return self._merge(round, revision)
@@ -259,26 +260,26 @@ class Revisions:
                 return self._asked(round, revision)
 
     def _merge(self, round: Round, revision: Merge) -> str:
-        old, heir = round.retirable(revision.memory), round.standing(revision.into)
-        if old is None or heir is None or old.id == heir.id or (old.scope, old.tier) != (heir.scope, heir.tier):
+        old, survivor = round.retirable(revision.memory), round.standing(revision.into)
+        if old is None or survivor is None or old.id == survivor.id or (old.scope, old.tier) != (survivor.scope, survivor.tier):
             return ""
         connection, now = round.connection, round.now
-        mine, theirs = turns.sources_of(connection, heir.key), turns.sources_of(connection, old.key)
-        witnesses = len(theirs - mine) if theirs else 1  # what came of the same turns is no second witness
-        round.rewrite(heir, _corroborated(heir, old, witnesses, now))
+        mine, theirs = turns.sources_of(connection, survivor.key), turns.sources_of(connection, old.key)
+        witnesses = len(theirs - mine) if theirs else 1  # memories of the same turns are one witness
+        round.rewrite(survivor, _corroborated(survivor, old, witnesses, now))
         round.rewrite(old, replace(old, status=Status.MERGED, updated_at=now), revision.reason)
-        turns.link(connection, heir.key, sorted(theirs - mine))
-        self._put_links(round, [Edge(heir.id, old.id, undo.MERGED_FROM), *self._inherited(round, old, heir)])
+        turns.link(connection, survivor.key, sorted(theirs - mine))
+        self._put_links(round, [Edge(survivor.id, old.id, undo.MERGED_FROM), *self._inherited(round, old, survivor)])
         return old.id
 
-    def _inherited(self, round: Round, old: Memory, heir: Memory) -> list[Edge]:
-        """What the one that is retired is linked to, its heir is linked to from now on."""
-        found = []
+    def _inherited(self, round: Round, old: Memory, survivor: Memory) -> list[Edge]:
+        """Return the edges of the retired memory, moved to the surviving one."""
+        moved = []
         for edge in links.at(round.connection, writable(round.reader), [old.id]):
-            ends = [heir.id if end == old.id else end for end in (edge.source, edge.target)]
+            ends = [survivor.id if end == old.id else end for end in (edge.source, edge.target)]
             if edge.kind != undo.MERGED_FROM and ends[0] != ends[1]:
-                found.append(replace(edge, source=ends[0], target=ends[1]))
-        return found
+                moved.append(replace(edge, source=ends[0], target=ends[1]))
+        return moved
 
     def _link(self, round: Round, revision: AddLink) -> str:
         ends = [round.standing(revision.edge.source), round.standing(revision.edge.target)]
@@ -287,7 +288,7 @@ class Revisions:
         return ends[0].id if self._put_links(round, [revision.edge]) else ""
 
     def _put_links(self, round: Round, edges: Sequence[Edge]) -> int:
-        """Put links that are not there yet and close no circle; how many."""
+        """Store edges that are new and close no cycle; return how many."""
         put = 0
         for edge in edges:
             source, target = (self._key(round, end) for end in (edge.source, edge.target))

@@ -1,8 +1,8 @@
-"""What undoes a pass: the figures of rows as they were before it and after it. No words: a pass changes none. (Kinds of links
-are words of their own; they go with either end.)
+"""Undo of a background pass: the figures of rows before and after it. They hold no words, because a pass changes none (except
+the kinds of edges, which are deleted with either end).
 
-The rows that a page can change are read before it and after it, and what differs is kept, so that no kind of change needs an
-inverse of its own. A figure is put back if it still is what the pass made of it; what somebody changed since stays.
+The rows that a page can change are read before and after it, and the differences are stored, so that no kind of change needs an
+inverse of its own. A figure is restored if it still is what the pass made it; later changes by others stay.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _FIGURES = (
 )
 _JUDGED = ("corroborations", "helpful", "unhelpful")
 _LINK = ("weight", "confidence", "created_at", "reinforced_at")
-_AT_ONCE = 500
+_BATCH = 500
 
 Figures = dict[str, Any]
 Name = tuple[int, int, str, str]
-"""A row of the memory, by what it is about: the other end of a link (else 0), its place, and its part of that."""
+"""Names one row: key of the memory, key of the other end of an edge (else 0), kind of row, and its number or name in that."""
 Shape = dict[Name, Figures]
 
 
 @frozen
 class Undo:
-    """One row of it: where, what it was (None: not there), and what it became."""
+    """One changed row: its name, its figures before the pass (None: no row), and after it."""
 
     memory: int
     other: int
@@ -52,12 +52,12 @@ class Undo:
 
 
 def shape(connection: apsw.Connection, keys: Iterable[int]) -> Shape:
-    """All that a pass can change about these memories."""
-    found: Shape = {}
+    """Read all rows of these memories that a pass can change."""
+    rows: Shape = {}
     wanted = sorted(set(keys))
-    for start in range(0, len(wanted), _AT_ONCE):
-        found |= _shape(connection, wanted[start : start + _AT_ONCE])
-    return found
+    for start in range(0, len(wanted), _BATCH):
+        rows |= _shape(connection, wanted[start : start + _BATCH])
+    return rows
 
 
 def _shape(connection: apsw.Connection, keys: Sequence[int]) -> Shape:
@@ -84,7 +84,7 @@ def _shape(connection: apsw.Connection, keys: Sequence[int]) -> Shape:
 
 
 def difference(before: Shape, after: Shape, made: Iterable[int]) -> list[Undo]:
-    """What turns `after` back into `before`; what was made goes as a whole, with all that hangs on it."""
+    """Return the changes that turn `after` back into `before`. A memory that the pass made is removed with all its rows."""
     new = set(made)
     undos = [Undo(key, 0, MADE, "", None, after[key, 0, _ROW, ""]) for key in sorted(new)]
     for name in sorted(before.keys() | after.keys()):
@@ -93,49 +93,58 @@ def difference(before: Shape, after: Shape, made: Iterable[int]) -> list[Undo]:
             continue
         if name[2] == _ROW and was is not None and now is not None:
             changed = [figure for figure in _FIGURES if was[figure] != now[figure]]
-            was, now = {one: was[one] for one in changed}, {one: now[one] for one in changed}
+            was, now = {figure: was[figure] for figure in changed}, {figure: now[figure] for figure in changed}
         undos.append(Undo(*name, was, now))
     return undos
 
 
 def put(connection: apsw.Connection, number: int, undos: Sequence[Undo]) -> None:
-    """Keep what undoes a page of the pass of this number."""
+    """Store the undos of a page of the pass of this number."""
     first = int(connection.execute("SELECT coalesce(max(number), 0) + 1 FROM undoing WHERE pass = ?", (number,)).get)
     connection.executemany(
         "INSERT INTO undoing (pass, number, memory, other, place, part, was, now) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            (number, first + place, one.memory, one.other or None, one.place, one.part, _told(one.was), _told(one.now))
-            for place, one in enumerate(undos)
+            (
+                number,
+                first + index,
+                undo.memory,
+                undo.other or None,
+                undo.place,
+                undo.part,
+                _to_json(undo.was),
+                _to_json(undo.now),
+            )
+            for index, undo in enumerate(undos)
         ),
     )
 
 
 def spared(connection: apsw.Connection, keys: Sequence[int]) -> set[int]:
-    """Those of these that were brought back, by undoing the pass that retired them or one by one: no pass retires them again."""
-    found: set[int] = set()
-    for start in range(0, len(keys), _AT_ONCE):
-        some = keys[start : start + _AT_ONCE]
+    """Return those of these memories that were restored, singly or by undoing a pass: no pass retires them again."""
+    spared: set[int] = set()
+    for start in range(0, len(keys), _BATCH):
+        batch = keys[start : start + _BATCH]
         sql = f"""
             SELECT u.memory FROM undoing AS u JOIN passes AS p ON p.key = u.pass
-             WHERE u.memory IN ({", ".join("?" * len(some))}) AND u.place = '{_STATUS}' AND p.ending = 'undone'
+             WHERE u.memory IN ({", ".join("?" * len(batch))}) AND u.place = '{_STATUS}' AND p.ending = 'undone'
         """
-        found |= {int(row[0]) for row in connection.execute(sql, some)}
+        spared |= {int(row[0]) for row in connection.execute(sql, batch)}
         restored = f"""
             SELECT memory FROM status_history
-             WHERE memory IN ({", ".join("?" * len(some))}) AND old IN ('merged', 'archived') AND new = 'active'
+             WHERE memory IN ({", ".join("?" * len(batch))}) AND old IN ('merged', 'archived') AND new = 'active'
         """
-        found |= {int(row[0]) for row in connection.execute(restored, some)}
-    return found
+        spared |= {int(row[0]) for row in connection.execute(restored, batch)}
+    return spared
 
 
 def back(
     connection: apsw.Connection, seen: Visibility, number: int, began: datetime, now: datetime
 ) -> tuple[dict[int, str], int]:
-    """Undo the pass of this number: the ids, by key, of memories that are as they were, and how many figures stay as they are."""
+    """Undo the pass of this number; return the ids, by key, of restored memories, and how many changes were left."""
     rows: list[Any] = connection.execute(
         "SELECT memory, coalesce(other, 0), place, part, was, now FROM undoing WHERE pass = ? ORDER BY number DESC", (number,)
     ).fetchall()
-    undos = [Undo(key, other, place, part, _read(was), _read(made)) for key, other, place, part, was, made in rows]
+    undos = [Undo(key, other, place, part, _from_json(was), _from_json(made)) for key, other, place, part, was, made in rows]
     keep = _not_to_return(connection, seen, undos, to_micros(began))
     standing = shape(connection, {one.memory for one in undos})
     restored: dict[int, None] = {}
@@ -152,24 +161,25 @@ def back(
 
 
 def _not_to_return(connection: apsw.Connection, seen: Visibility, undos: Sequence[Undo], began: int) -> set[int]:
-    """Memories that an undo must not bring back (M19): what they say was corrected since, or what they were merged into was
-    reworded or retired."""
+    """Return the memories that an undo must not restore (M19): corrected since, or merged into one that was reworded or retired
+    since."""
     retired = [one.memory for one in undos if one.place == _ROW and (one.was or {}).get("status") == Status.ACTIVE]
-    told = {memory.key: identity_of(memory) for memory in memory_rows.by_keys(connection, seen, retired)}
-    wrong = feedback.corrected(connection, seen, list(told.values()))
-    keep = {key for key, digest in told.items() if digest in wrong}
-    heirs = [(one.memory, one.other) for one in undos if one.place == _EDGE and one.part == MERGED_FROM]
+    digests = {memory.key: identity_of(memory) for memory in memory_rows.by_keys(connection, seen, retired)}
+    wrong = feedback.corrected(connection, seen, list(digests.values()))
+    keep = {key for key, digest in digests.items() if digest in wrong}
+    merges = [(one.memory, one.other) for one in undos if one.place == _EDGE and one.part == MERGED_FROM]
     ours = {one.memory for one in undos if one.place == _ROW and "status" in (one.now or {})}
     reworded = "SELECT EXISTS (SELECT 1 FROM versions WHERE memory = ? AND replaced_at >= ?)"
-    for heir, key in heirs:
-        stands = heir in ours or connection.execute("SELECT status FROM memories WHERE key = ?", (heir,)).get == Status.ACTIVE
-        if not stands or connection.execute(reworded, (heir, began)).get:
+    for survivor, key in merges:
+        status = connection.execute("SELECT status FROM memories WHERE key = ?", (survivor,)).get
+        active = survivor in ours or status == Status.ACTIVE
+        if not active or connection.execute(reworded, (survivor, began)).get:
             keep.add(key)
     return keep
 
 
 def _back(connection: apsw.Connection, undo: Undo, standing: Shape) -> bool:
-    """Put one row back, in `standing` too, which is how all of them are now; False if it is not what the pass made of it."""
+    """Restore one row, in the database and in `standing`, the present state; False if it is not what the pass made it."""
     if undo.place == MADE:
         return _unmake(connection, undo)
     name = undo.memory, undo.other, undo.place, undo.part
@@ -197,7 +207,7 @@ def _back(connection: apsw.Connection, undo: Undo, standing: Shape) -> bool:
 
 
 def _unmake(connection: apsw.Connection, undo: Undo) -> bool:
-    """What the pass made goes, unless somebody has taken it for their own since: reworded, pinned, judged or said it again."""
+    """Delete a memory that the pass made, unless it was reworded, pinned, judged or corroborated since."""
     now, made = memory_rows.by_key(connection, undo.memory), undo.now or {}
     judged = (now.corroborations, now.helpful, now.unhelpful) != tuple(made[one] for one in _JUDGED)
     if now.pinned or now.version > 1 or judged:
@@ -231,9 +241,9 @@ def _put_edge(connection: apsw.Connection, edge: tuple[int, int, str], was: Figu
     connection.execute(sql, (*edge, *(was[one] for one in _LINK)))
 
 
-def _told(figures: Figures | None) -> str | None:
+def _to_json(figures: Figures | None) -> str | None:
     return None if figures is None else json.dumps(figures, separators=(",", ":"))
 
 
-def _read(told: str | None) -> Figures | None:
-    return None if told is None else dict(json.loads(told))
+def _from_json(text: str | None) -> Figures | None:
+    return None if text is None else dict(json.loads(text))
