@@ -9,10 +9,12 @@ sorts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from engram.errors import InvalidQuery
 from engram.rules.strength import fades, importance, retention, strength
 from engram.types import Kind, Memory, Mode, Source, Status
 from engram.values.episodes import EPISODE, WARNING
@@ -126,6 +128,17 @@ def above(layer: Layer) -> Layer | None:
 
 def below(layer: Layer) -> Layer | None:
     return _step(layer, -1)
+
+
+def layer_change(step: Callable[[Layer], Layer | None], memory: Memory) -> dict[str, object]:
+    """Return the change that moves a memory by a step, `above` or `below`. Raise InvalidQuery if its layer has none there."""
+    layer = layer_of(memory)
+    target = step(layer)
+    if target is None:
+        raise InvalidQuery(
+            f"a memory of the layer {layer.value!r} cannot be moved that way.", way_out="`engram standing ID` shows its layer."
+        )
+    return {"attributes": {**memory.attributes, LAYER: target.value}}
 
 
 def _step(layer: Layer, by: int) -> Layer | None:

@@ -1,8 +1,8 @@
-"""The verbs that change what is kept."""
+"""The verbs of memories: remember, change, forget, read and list them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -10,11 +10,9 @@ from engram.capture.embeddings import SPACE
 from engram.capture.reports import from_words, to_words
 from engram.errors import InvalidContent, InvalidQuery, NotFound
 from engram.log import Log
+from engram.recall import traversal
 from engram.recall.selection import without_flagged
-from engram.rules.edges import confidence_at
-from engram.rules.edges import traverse as walk
-from engram.rules.inference import Relation, infer
-from engram.rules.lifecycle import LAYER, Layer, LifecycleState, above, below, layer_of, lifecycle_state
+from engram.rules.lifecycle import LifecycleState, above, below, layer_change, lifecycle_state
 from engram.types import (
     Edge,
     Kind,
@@ -29,7 +27,6 @@ from engram.types import (
     Turn,
     Version,
 )
-from engram.values.edges import EdgeWeights
 from engram.values.episodes import (
     Box,
     ReachedMemory,
@@ -39,21 +36,20 @@ from engram.verbs.view import View, id_of, require_positive
 
 log = Log("engram")
 
-_MIDDLING = 0.5
+_IMPORTANCE = 0.5
+_CONFIDENCE = 0.8  # as for a learned fact: a caller who asks to remember a statement means it
 
-_SAID_TO_BE_KEPT = 0.8  # as sure as what is told as a fact: who asks to keep something means it
-
-_ATTACK = (
-    "%s reads as an attack on the model: kept, and left out of answers until `update` clears it (flagged=False, --no-flagged)."
+_FLAGGED = (
+    "%s reads as an attack on the model: stored, but left out of answers until `update` clears it (flagged=False, --no-flagged)."
 )
 
 
 def _attributes(given: Mapping[str, str] | None) -> dict[str, str] | None:
     if given is None:
         return None
-    pairs = given.items() if isinstance(given, Mapping) else [(None,)]  # type: ignore[redundant-expr]  # callers are others' programs
+    pairs = given.items() if isinstance(given, Mapping) else [(None,)]  # type: ignore[redundant-expr]
     if not all(isinstance(part, str) for pair in pairs for part in pair):
-        raise InvalidContent("the attributes of a memory are names and texts.", way_out="Pass a dict of texts.")
+        raise InvalidContent("the attributes of a memory must be names and texts.", way_out="Pass a dict of texts.")
     return dict(given)
 
 
@@ -61,15 +57,12 @@ def _tier(given: Sensitivity | str | None) -> Sensitivity | None:
     try:
         return None if given is None else Sensitivity(given)
     except ValueError:
-        raise InvalidContent("there is no such tier.", way_out=f"Say one of {', '.join(Sensitivity)}.") from None
+        raise InvalidContent("unknown tier.", way_out=f"Use one of {', '.join(Sensitivity)}.") from None
 
 
 def _between_0_and_1(importance: float) -> float:
-    """Bent into its range; what is no number is left for the store to refuse by name."""
+    """Return the importance within its range. The store refuses a value that is no number."""
     return min(max(importance, 0.0), 1.0) if isinstance(importance, int | float) else importance  # type: ignore[redundant-expr]
-
-
-_REACHED = 1000  # memories that one walk over links tells of
 
 
 def remember(
@@ -86,31 +79,31 @@ def remember(
     tier: Sensitivity | str | None = None,
     timeout: float | None = None,
 ) -> Memory:
-    """Keep one statement; durable when this returns. Its scope is where this reader stands, or `scope`.
+    """Store one statement, durably, in the reader's scope or in `scope`. A statement that is stored already is corroborated.
 
-    importance: from 0 to 1; left out, a middling one that what is new raises.
-    tier: how closely (`cleartext`, `sensitive`, `confidential`), if its words are not to decide that.
-    What reads as an attack on the model is kept with `flagged`, which is logged: it stands in no answer.
+    importance: from 0 to 1; by default 0.5, which novelty raises.
+    tier: its protection (`cleartext`, `sensitive`, `confidential`); by default its words decide.
+    A text that reads as an attack on the model is stored as `flagged`, logged, and left out of answers.
     """
     draft = Memory(
         text=text,
         kind=kind,
         category=category,
-        importance=_MIDDLING if importance is None else _between_0_and_1(importance),
-        confidence=_SAID_TO_BE_KEPT,
+        importance=_IMPORTANCE if importance is None else _between_0_and_1(importance),
+        confidence=_CONFIDENCE,
         source=source,
         scope=view.reader.scope if scope is None else scope,
         happened_at=happened_at,
         happened_until=happened_at,
         attributes=_attributes(attributes) or {},
     )
-    closely = _tier(tier)
+    protection = _tier(tier)
     weigh = importance is None
-    write = partial(view.vault.observer.remember, view.reader, draft, timeout=timeout, tier=closely, weigh=weigh)
-    kept = view.write_once(("remember", draft, closely), write, id_of, view.stored)
-    if kept.flagged:
-        log.warning(_ATTACK, kept.id)
-    return kept
+    write = partial(view.vault.observer.remember, view.reader, draft, timeout=timeout, tier=protection, weigh=weigh)
+    memory = view.write_once(("remember", draft, protection), write, id_of, view.stored)
+    if memory.flagged:
+        log.warning(_FLAGGED, memory.id)
+    return memory
 
 
 def update(
@@ -124,49 +117,40 @@ def update(
     flagged: bool | None = None,
     unchanged_since: datetime | None = None,
 ) -> Memory:
-    """Change a memory; its earlier wording stays reachable through `versions`. attributes: all that it is to have.
+    """Change a memory; earlier wordings stay as `versions`. attributes: replace all that it has.
 
-    tier: how closely it is kept (`cleartext`, `sensitive`, `confidential`).
-    flagged: whether it is held to be an attack on the model, and so left out of answers.
-    unchanged_since: the `updated_at` it was read with; if it has another now, it is left as it is (`Conflict`).
+    tier: its protection (`cleartext`, `sensitive`, `confidential`).
+    flagged: True if it counts as an attack on the model and is left out of answers.
+    unchanged_since: the `updated_at` that it was read with; if it has changed since, nothing is written (`Conflict`).
     """
-    weight = None if importance is None else _between_0_and_1(importance)
-    wanted = {"text": text, "importance": weight, "attributes": _attributes(attributes)}
-    wanted |= {"flagged": flagged, "tier": _tier(tier)}
-    changes = {name: value for name, value in wanted.items() if value is not None}
+    given = {
+        "text": text,
+        "importance": None if importance is None else _between_0_and_1(importance),
+        "attributes": _attributes(attributes),
+        "flagged": flagged,
+        "tier": _tier(tier),
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
     write = partial(view.vault.observer.update, view.reader, memory_id, changes, since=unchanged_since)
     return view.write_once(("update", memory_id, changes), write, id_of, view.stored)
 
 
 def pin(view: View, memory_id: str, pinned: bool = True) -> Memory:
-    """Protect a memory from being forgotten with time."""
+    """Protect a memory from fading and from automatic archiving, or with `pinned=False` end that."""
     write = partial(view.vault.store.memories.update, view.reader, memory_id, {"pinned": pinned})
     return view.write_once(("pin", memory_id, pinned), write, id_of, view.stored)
 
 
 def promote(view: View, memory_id: str) -> Memory:
-    """Raise a memory by a layer: from working to episodic, from episodic to semantic. Rules do it too, by use."""
-    return _move(view, "promote", memory_id, above)
+    """Raise a memory by a layer: from working to episodic, from episodic to semantic. Rules do this too, by use."""
+    write = partial(view.vault.store.memories.update, view.reader, memory_id, partial(layer_change, above))
+    return view.write_once(("promote", memory_id), write, id_of, view.stored)
 
 
 def demote(view: View, memory_id: str) -> Memory:
     """Lower a memory by a layer."""
-    return _move(view, "demote", memory_id, below)
-
-
-def _move(view: View, name: str, memory_id: str, step: Callable[[Layer], Layer | None]) -> Memory:
-    def moved(memory: Memory) -> dict[str, object]:
-        layer = layer_of(memory)
-        there = step(layer)
-        if there is None:
-            raise InvalidQuery(
-                f"a memory of the layer {layer.value!r} does not move that way.",
-                way_out="`engram standing ID` shows its layer.",
-            )
-        return {"attributes": {**memory.attributes, LAYER: there.value}}
-
-    write = partial(view.vault.store.memories.update, view.reader, memory_id, moved)
-    return view.write_once((name, memory_id), write, id_of, view.stored)
+    write = partial(view.vault.store.memories.update, view.reader, memory_id, partial(layer_change, below))
+    return view.write_once(("demote", memory_id), write, id_of, view.stored)
 
 
 def forget(
@@ -177,14 +161,14 @@ def forget(
     reason: str = "forgotten on request",
     unchanged_since: datetime | None = None,
 ) -> Report:
-    """Archive memories (`restore` brings them back), or with `erase` remove every trace of them for good.
+    """Archive memories (`restore` undoes it), or with `erase` remove every trace of them for good.
 
-    Erasing cannot be undone: with `dry_run` the report only counts what would go, table by table.
+    Erasing cannot be undone. With `dry_run` the report only counts the rows that would go, by table.
     """
     name, since, store = "erase" if erase else "forget", unchanged_since, view.vault.store
     if dry_run:
         if not erase:
-            raise InvalidQuery("only erasing has a trial run: what is archived can be restored.", way_out="Add `erase=True`.")
+            raise InvalidQuery("only erasing has a dry run: an archived memory can be restored.", way_out="Add `erase=True`.")
         return store.erasure.erase(view.reader, ids, since=since, dry_run=True)
 
     if erase:
@@ -202,19 +186,20 @@ def restore(view: View, memory_id: str) -> Memory:
 
 
 def relate(view: View, source_id: str, target_id: str, kind: str = "related_to", *, weight: float = 1.0) -> int:
+    """Add an edge between two memories; return the number of edges written."""
     edge = Edge(source_id, target_id, kind, weight)
     return view.write_once(("relate", edge), partial(view.vault.store.edges.put, view.reader, [edge]), str, int)
 
 
 def backfill(view: View, *, anew: bool = False) -> int:
-    """Make the vectors that are missing, of what this reader may write; or, as its owner, all anew. How many were made."""
+    """Make the missing vectors of memories that this reader may write, or as the owner with `anew` all; return their number."""
     return view.vault.remake_vectors(view.reader) if anew else view.vault.observer.backfill(view.reader)
 
 
 def get(view: View, memory_id: str) -> Memory | None:
-    """The memory, or None if there is none of that id that this identity may see."""
-    found = view.vault.store.memories.get(view.reader, [memory_id])
-    return found[0] if found else None
+    """Return the memory, or None if there is none of that id that this identity may see."""
+    memories = view.vault.store.memories.get(view.reader, [memory_id])
+    return memories[0] if memories else None
 
 
 def list_(
@@ -230,9 +215,9 @@ def list_(
     cursor: str | None = None,
     filters: Filter | None = None,
 ) -> Page:
-    """Memories newest first; `status=None` for all of them. The page's cursor fetches the next page.
+    """Return a page of memories, newest first; `status=None` for all of them. Its cursor fetches the next page.
 
-    filters: stands for kind, category, since, until and status, and can say more.
+    filters: replaces kind, category, since, until and status, and has more conditions.
     """
     where = filters or Filter(
         kinds=(kind,) if kind else (),
@@ -246,71 +231,55 @@ def list_(
 
 
 def lacks_vector(view: View, memory: Memory) -> bool:
-    """Is this memory found by its words alone as yet?"""
+    """Return True if the memory has no vector yet, so that it is found by its words alone."""
     first = view.vault.store.vectors.missing(view.reader, SPACE, after=memory.key - 1, limit=1)
     return bool(first) and first[0][0] == memory.key
 
 
 def words(view: View, memory_id: str) -> Sequence[Turn]:
-    """The turns a memory came from, verbatim."""
+    """Return the turns that a memory came from, verbatim."""
     return view.vault.store.turns.of(view.reader, memory_id)
 
 
 def edges(view: View, *ids: str) -> Sequence[Edge]:
+    """Return the edges of these memories."""
     return view.vault.store.edges.of(view.reader, ids)
 
 
 def traverse(view: View, memory_id: str, *, depth: int = 2, kinds: Sequence[str] = ()) -> Sequence[ReachedMemory]:
-    """What the memory is linked to, up to `depth` links away, the strongest first; by links of these kinds, or of any.
+    """Return the memories linked to one, up to `depth` edges away, the strongest first; by edges of these kinds, or of any.
 
-    Where a link follows from those in between, it says so (`infer`): a part of a part is a part. 1,000 at most are told.
+    Each has the relation that follows from the edges between (`infer`): a part of a part is a part. At most 1,000.
     """
-    store, env, settings = view.vault.store, view.vault.env, view.vault.live.now
     require_positive("depth", depth)
-    if not store.memories.get(view.reader, [memory_id]):
-        raise NotFound("there is no memory of that id that this identity may see.")
-    passed: dict[Edge, None] = {}
-
-    def edges_of(ids: Sequence[str]) -> Sequence[Edge]:
-        found = store.edges.of(view.reader, ids)
-        passed.update(dict.fromkeys(found))
-        return found
-
-    weights = view.vault.live.tuned(EdgeWeights)
-    ways = walk([memory_id], edges_of, env.now(), weights, depth=min(depth, 6), kinds=kinds)
-    links = [Relation(e.source, e.kind, e.target, confidence_at(e, env.now(), weights), e.source) for e in passed]
-    follows = {one.target: one.kind.replace(" ", "_") for one in reversed(infer(links, memory_id))}
-    first = sorted(ways, key=lambda one: (-ways[one].strength, ways[one].distance, one))[:_REACHED]
-    found = {memory.id: memory for memory in without_flagged(store.memories.get(view.reader, first), settings)}
-    return tuple(
-        ReachedMemory(found[one], ways[one].distance, ways[one].strength, ways[one].by, follows.get(one, ""))
-        for one in first
-        if one in found
-    )
+    vault = view.vault
+    return traversal.traverse(vault.store, view.reader, vault.live, memory_id, depth=depth, kinds=kinds, now=vault.env.now())
 
 
 def standing(view: View, memory_id: str) -> LifecycleState:
-    """Where a memory stands now: layer, lifecycle, verification, how long it is kept, how warm it is and how far faded."""
-    found = view.vault.store.memories.get(view.reader, [memory_id])
-    if not found:
+    """Return the lifecycle of a memory: layer, state, verification, retention, activity and how far it has faded."""
+    memory = get(view, memory_id)
+    if memory is None:
         raise NotFound("there is no memory of that id that this identity may see.")
-    return lifecycle_state(found[0], view.vault.env.now(), view.vault.live.now)
+    return lifecycle_state(memory, view.vault.env.now(), view.vault.live.now)
 
 
 def boxes(view: View, *, trace: int | None = None, limit: int = 50) -> Sequence[Box]:
-    """Stretches of what was kept, each about one thing, the latest first; or those of one trace, which are about the same."""
+    """Return the boxes, runs of memories about one topic, the latest first; or those of one trace, which share their topic."""
     view.vault.upkeep.fill_boxes()
     return tuple(view.vault.store.boxes.select(view.reader, trace=trace, limit=limit))
 
 
 def box(view: View, key: int) -> Sequence[Memory]:
-    """The memories in a box, in the order they were kept."""
+    """Return the memories of a box, in the order in which they were stored."""
     return tuple(without_flagged(view.vault.store.boxes.get(view.reader, key), view.vault.live.now))
 
 
 def versions(view: View, memory_id: str) -> Sequence[Version]:
+    """Return the earlier wordings of a memory."""
     return view.vault.store.memories.versions(view.reader, memory_id)
 
 
 def status_history(view: View, memory_id: str) -> Sequence[StatusChange]:
+    """Return the changes of a memory's status, with their reasons."""
     return view.vault.store.memories.status_history(view.reader, memory_id)
