@@ -16,7 +16,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar, overload
 
 from engram.deadline import Deadline, deadline
 from engram.env import Env, in_utc
-from engram.errors import ConfigInvalid, InvalidContent
+from engram.errors import ConfigInvalid
 from engram.log import Log
 from engram.models.chat_endpoints import check_name
 from engram.models.embedders import Embedder
@@ -24,6 +24,7 @@ from engram.models.language_models import Extractor
 from engram.models.rerankers import Reranker
 from engram.settings import LiveSettings, Settings
 from engram.store.credentials import Ask
+from engram.store.validation import check_idempotency_key
 from engram.types import Policy, Reader, Role, Scope
 from engram.values.entities import Knowledge, KnowledgeMap
 from engram.values.frozen import replace
@@ -138,8 +139,7 @@ class Engram:
         Repeated with the key by the same reader, in any process and within `receipt_hours`, the write is not made again but
         answered as the first time. The same key for another request raises E1010, and E1009 while the first is in progress.
         """
-        if not isinstance(key, str) or not 0 < len(key.encode(errors="replace")) <= 256:  # type: ignore[redundant-expr]
-            raise InvalidContent("an idempotency key must be a text of 1 to 256 bytes.", way_out="Use a UUID.")
+        check_idempotency_key(key)
         return type(self)(self._vault, self._reader, key)
 
     @property

@@ -22,7 +22,7 @@ from engram.rules.episodes import failure_reason, narrative, novelty_of, signifi
 from engram.rules.skills import SkillWeights, after_use, clusters, learn, match, with_recoveries
 from engram.store.limits import StoreLimits
 from engram.store.receipts import ReceiptRequest
-from engram.store.validation import check_event, check_words
+from engram.store.validation import check_event, check_goal, check_words
 from engram.types import Draft, Edge, Kind, Memory, Policy, Reader, Sensitivity, Source, Space
 from engram.values.episodes import EPISODE, LEARNED_FROM, WARNING, Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill
 from engram.values.frozen import replace
@@ -56,9 +56,7 @@ class EpisodeRecorder:
         caused_by: Sequence[str] = (),
         receipt: ReceiptRequest | None = None,
     ) -> Episode:
-        if not isinstance(goal, str) or not goal.strip():  # type: ignore[redundant-expr]
-            raise InvalidContent("an episode needs a goal.", way_out="Say what is to be done.")
-        check_words("goal", goal, self._live.now)
+        check_goal(goal, self._live.now)
         meant = self._observer.worth_keeping(goal)
         memory = Memory(
             text=narrative(meant, EpisodeOutcome.ONGOING, (), ""),
@@ -82,7 +80,7 @@ class EpisodeRecorder:
 
     def as_kept(self, told: EpisodeEvent) -> EpisodeEvent:
         """Of what is plainly an attack on the model only that there was one."""
-        check_event(told, self._live.now)
+        check_event(told, self._live.now)  # before its words are cleaned; the store checks what is left of them
         return replace(told, text=self._harmless(self._observer.worth_keeping(told.text)) if told.text.strip() else "")
 
     def end(

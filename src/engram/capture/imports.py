@@ -129,7 +129,7 @@ def _weighed(memory: Memory, settings: Settings) -> dict[str, Any]:
 
 
 def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
-    check_memory(memory, settings)
+    check_memory(memory, settings)  # before its words are cleaned
     check_name("category", memory.category, settings)
     check_speaker(memory.speaker, settings)
     text = redaction.cut(memory.text, catch_secrets=settings.catch_secrets).text
@@ -139,7 +139,7 @@ def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
     marked: dict[str, Any] = {**screen.screened(text, settings), "tier": strictest(memory.tier, screen.tier_of(text, settings))}
     made = replace(memory, text=text, attributes=attributes, scope=scope, **marked)
     if text != memory.text or attributes != memory.attributes:
-        check_memory(made, settings)
+        check_memory(made, settings)  # the store would refuse the whole batch for one memory of which nothing is left
     return made
 
 

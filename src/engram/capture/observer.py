@@ -35,7 +35,7 @@ from engram.models.language_models import Extractor
 from engram.rules.duplicates import DuplicateWeights
 from engram.store.ports import DuplicateTurns
 from engram.store.receipts import ReceiptRequest
-from engram.store.validation import check_memory, check_name, check_turn
+from engram.store.validation import check_attributes, check_memory, check_memory_text, check_name, check_turn, check_turn_types
 from engram.text import tokens
 from engram.text.english.dates import began
 from engram.text.english.facts import Fact
@@ -142,13 +142,12 @@ class Observer:
 
     def _new_of(self, reader: Reader, turns: Sequence[Turn], session: str, previous: Previous, coming: Collection[str]) -> Batch:
         """Read those turns that are not known by their ref; `coming` are refs of turns that are about to be."""
-        if not all(isinstance(turn, Turn) for turn in turns):
-            raise InvalidContent("a turn must be a Turn.", way_out="Pass `engram.Turn(text, speaker)`.")
+        check_turn_types(turns)
         here = replace(reader, policy=Policy.OWN)  # what was said elsewhere is not known here
         now = self._tools.env.now()
         said = [replace(turn, at=turn.at or now, session=session if turn.session is None else turn.session) for turn in turns]
         for turn in said:
-            check_turn(turn, self._live.now)
+            check_turn(turn, self._live.now)  # before its words are read and encoded; the store checks what is kept of it
         asked = [turn.ref for turn in said if turn.ref]
         known = {*coming, *(self._store.turns.known_refs(here, asked) if asked else ())}
         places, refs = [], set()
@@ -254,7 +253,7 @@ class Observer:
         What was corrected there is not kept again, not even on request: what stands in its place is returned. A correction
         is taken back by correcting that.
         """
-        check_memory(memory, self._live.now)
+        check_memory(memory, self._live.now)  # before its words are cleaned and encoded; the store checks what is left of them
         check_name("category", memory.category, self._live.now)
         attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
         memory = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
@@ -305,7 +304,7 @@ class Observer:
 
     def correct(self, reader: Reader, memory_id: str, text: str) -> Memory:
         """Keep what is true in the place of a memory, of the same sort and in the same place, and retire that one."""
-        check_memory(Memory(text=text), self._live.now)
+        check_memory_text(text, self._live.now)  # before the words are cleaned and encoded
         found = self._store.memories.get(reader, [memory_id])
         if not found:
             raise NotFound("there is no memory of that id that this identity may see.")
@@ -353,7 +352,7 @@ class Observer:
     ) -> Memory:
         """Change a memory. New words are cleaned like all that is kept, and get their own tiers and vector."""
         if "text" in changes:
-            check_memory(Memory(text=changes["text"]), self._live.now)
+            check_memory_text(changes["text"], self._live.now)  # before the words are cleaned and judged
             text = self.worth_keeping(changes["text"])
             old = self._store.memories.get(reader, [memory_id])  # one that is not there is refused by the store
             closely = {"tier": tier_after(old[0], text, self._live.now)} if old else {}
@@ -361,6 +360,7 @@ class Observer:
         if "flagged" in changes:
             changes["screened"] = version(self._live.now)  # whoever says so has looked at it
         if "attributes" in changes:
+            check_attributes(changes["attributes"], self._live.now)  # before they are cleaned
             changes = {**changes, "attributes": {name: self._clean(value).text for name, value in changes["attributes"].items()}}
         new = self._store.memories.update(reader, memory_id, changes, since=since, receipt=receipt)
         if "text" in changes:

@@ -1,6 +1,8 @@
 """Checks of types and sizes before a write is queued: the one place that decides what can become a row.
 
 Callers are other people's programs, so types are checked as well as lengths. Messages name the field, never its content.
+The store checks each value that it is handed. Rooms above call the same functions only on input that they read, clean or encode
+first: patterns and the encoder need texts of a bounded size.
 """
 
 from __future__ import annotations
@@ -41,9 +43,7 @@ _sorts = attrgetter(*_SORTS)
 
 
 def check_memory(memory: Memory, settings: Settings) -> None:
-    _text("text", memory.text, settings.content_bytes)
-    if not memory.text.strip():
-        raise InvalidContent("a memory needs some text.", way_out="Pass some text.")
+    check_memory_text(memory.text, settings)
     _texts(_SHORTER, _shorter(memory), settings.summary_bytes)
     _texts(_NAMES, _names(memory), _NAME_BYTES)
     check_scope(memory.scope)
@@ -56,13 +56,24 @@ def check_memory(memory: Memory, settings: Settings) -> None:
         raise InvalidContent("the accesses of a memory must be a whole number from 0.", way_out="Pass an int from 0.")
     for name, value in zip(_TIMES, _times(memory), strict=True):
         _time(name, value)
-    _check_attributes(memory.attributes, settings)
+    check_attributes(memory.attributes, settings)
+
+
+def check_memory_text(text: object, settings: Settings) -> None:
+    _text("text", text, settings.content_bytes)
+    if not str(text).strip():
+        raise InvalidContent("a memory needs some text.", way_out="Pass some text.")
 
 
 def check_scope(scope: Scope) -> None:
     if not isinstance(scope, Scope):
         raise InvalidContent("the scope of a memory must be a Scope.", way_out="Pass an `engram.Scope`.")
     _texts(SCOPE_DIMENSIONS, scope_values(scope), _NAME_BYTES)
+
+
+def check_turn_types(turns: Iterable[object]) -> None:
+    if not all(isinstance(turn, Turn) for turn in turns):
+        raise InvalidContent("a turn must be a Turn.", way_out="Pass `engram.Turn(text, speaker)`.")
 
 
 def check_turn(turn: Turn, settings: Settings) -> None:
@@ -117,6 +128,22 @@ def check_edges(edges: Sequence[Edge], settings: Settings) -> None:
         _number("weight", edge.weight)
         _number("confidence", edge.confidence)
         _time("created_at", edge.created_at)
+
+
+def check_fact(subject: object, predicate: object, thing: object) -> None:
+    if not all(isinstance(part, str) and part.strip() for part in (subject, predicate, thing)):
+        raise InvalidContent("a fact is a subject, a predicate and an object, each with a word.")
+
+
+def check_goal(goal: object, settings: Settings) -> None:
+    if not isinstance(goal, str) or not goal.strip():
+        raise InvalidContent("an episode needs a goal.", way_out="Say what is to be done.")
+    check_words("goal", goal, settings)
+
+
+def check_idempotency_key(key: object) -> None:
+    if not isinstance(key, str) or not 0 < len(key.encode(errors="replace")) <= _NAME_BYTES:
+        raise InvalidContent(f"an idempotency key must be a text of 1 to {_NAME_BYTES} bytes.", way_out="Use a UUID.")
 
 
 def check_event(event: EpisodeEvent, settings: Settings) -> None:
@@ -178,7 +205,7 @@ def bounded(limit: int, most: int, what: str) -> int:
     return limit
 
 
-def _check_attributes(attributes: Mapping[str, str], settings: Settings) -> None:
+def check_attributes(attributes: Mapping[str, str], settings: Settings) -> None:
     if not isinstance(attributes, Mapping):
         raise InvalidContent("the attributes of a memory must be a mapping.", way_out="Pass a dict of texts.")
     if len(attributes) > _ATTRIBUTES:

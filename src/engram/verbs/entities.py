@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
-from engram.errors import InvalidContent, InvalidQuery
+from engram.errors import InvalidQuery
+from engram.store.validation import check_fact
 from engram.text.english.entities import KINDS, folded
 from engram.text.english.facts import Fact
 from engram.types import Kind, Memory
@@ -56,8 +57,7 @@ def learn(view: View, subject: str, predicate: str, thing: str, *, many: bool = 
     Memory and fact are one write. A statement that is stored encrypted (an address) becomes a memory and no fact, because facts
     are stored unencrypted within the vault.
     """
-    if not all(isinstance(part, str) and part.strip() for part in (subject, predicate, thing)):  # type: ignore[redundant-expr]
-        raise InvalidContent("a fact is a subject, a predicate and an object, each with a word.")
+    check_fact(subject, predicate, thing)
     text = f"{subject.strip()} {predicate.strip()} {thing.strip()}."
     draft = Memory(text=text, kind=Kind.FACT, confidence=_LEARNED_CONFIDENCE, scope=view.reader.scope)
     fact = Fact(folded(subject), " ".join(predicate.casefold().split()), folded(thing), single=not many)

@@ -44,15 +44,6 @@ _FLAGGED = (
 )
 
 
-def _attributes(given: Mapping[str, str] | None) -> dict[str, str] | None:
-    if given is None:
-        return None
-    pairs = given.items() if isinstance(given, Mapping) else [(None,)]  # type: ignore[redundant-expr]
-    if not all(isinstance(part, str) for pair in pairs for part in pair):
-        raise InvalidContent("the attributes of a memory must be names and texts.", way_out="Pass a dict of texts.")
-    return dict(given)
-
-
 def _tier(given: Sensitivity | str | None) -> Sensitivity | None:
     try:
         return None if given is None else Sensitivity(given)
@@ -95,7 +86,7 @@ def remember(
         scope=view.reader.scope if scope is None else scope,
         happened_at=happened_at,
         happened_until=happened_at,
-        attributes=_attributes(attributes) or {},
+        attributes={} if attributes is None else attributes,
     )
     protection = _tier(tier)
     weigh = importance is None
@@ -126,7 +117,7 @@ def update(
     given = {
         "text": text,
         "importance": None if importance is None else _between_0_and_1(importance),
-        "attributes": _attributes(attributes),
+        "attributes": attributes,
         "flagged": flagged,
         "tier": _tier(tier),
     }
