@@ -31,11 +31,11 @@ def morning_of(sets: WorkingSets, reader: Reader, *, besides: bool = False) -> M
     since = working_set.active_at
     saved = sets.store.working.load(reader, MIND)
     state = None if saved is None else sets.state_from(saved[1])
-    latest = sets.store.memories.page(reader, limit=min(_LATEST, sets.live.tuned(StoreLimits).page_limit))
+    latest = sets.store.memories.newest(reader, limit=min(_LATEST, sets.live.tuned(StoreLimits).page_limit))
     resumed = Working(sets, reader).resume()
     known = {slot.text for slot in resumed.slots} if besides else set()
     slots = [slot for slot in state.working.slots if slot.text not in known] if state is not None else ()
-    news = [memory for memory in latest.memories if not (sets.live.now.guard_injection and is_flagged(memory))]
+    news = [memory for memory in latest if not (sets.live.now.guard_injection and is_flagged(memory))]
     return morning(since, resumed, slots, news)
 
 

@@ -73,6 +73,9 @@ class MemoriesPort(Protocol):
     def fetch(self, reader: Reader, keys: Sequence[int], *, as_of: datetime | None = None) -> list[Memory]:
         """The visible ones among `keys`, in that order; with `as_of` as they stood at that moment."""
 
+    def newest(self, reader: Reader, *, limit: int, where: Filter = Filter()) -> list[Memory]:
+        """Return the newest memories that pass a filter, newest first: a first page without the cursor of a second."""
+
     def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
         """Newest first. A page goes on below the key of the last row: what comes or goes meanwhile moves nothing else."""
 

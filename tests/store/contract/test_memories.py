@@ -164,6 +164,7 @@ def test_pages_are_newest_first_and_cursors_walk_to_the_end(store: Store) -> Non
     kept = keep(store, *(f"number {i}" for i in range(7)))
     for limit in (1, 2, 3, 6, 7, 8):
         assert walk(store, ME, limit=limit) == kept[::-1]
+        assert store.memories.newest(ME, limit=limit) == kept[::-1][:limit]
 
 
 def test_a_page_is_not_disturbed_by_what_comes_and_goes_meanwhile(store: Store) -> None:
@@ -180,7 +181,9 @@ def test_pages_by_kind_category_and_status(store: Store) -> None:
     old = store.memories.set_status(ME, keep(store, "c", kind=Kind.FACT, category="home")[0].id, Status.ARCHIVED, "old")
 
     def listed(**narrowed: Any) -> list[Memory]:
-        return list(store.memories.page(ME, limit=9, where=Filter(**narrowed)))
+        memories = list(store.memories.page(ME, limit=9, where=Filter(**narrowed)))
+        assert store.memories.newest(ME, limit=9, where=Filter(**narrowed)) == memories
+        return memories
 
     assert listed() == [skill, fact]
     assert listed(statuses=()) == [old, skill, fact]

@@ -139,7 +139,7 @@ def _stem(term: str) -> str:
 
 def session_text(store: Store, reader: Reader, event: HookEvent, settings: Settings, now: datetime) -> str:
     """Return the checkpoint and handoff of this scope, and the most important of the recent memories; "" if there are none."""
-    recent = [memory for memory in store.memories.page(reader, limit=_RECENT) if _is_fit(memory, event)]
+    recent = [memory for memory in store.memories.newest(reader, limit=_RECENT) if _is_fit(memory, event)]
     best = sorted(recent, key=lambda memory: -_weight(memory, now))
     room = settings.hook_tokens
     handoff = _within(list(_handoff_lines(store, reader, settings)), room)
