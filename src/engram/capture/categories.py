@@ -1,4 +1,4 @@
-"""What sort of statement it is: one of ten categories, how sure, how important, and whether it is an event or a note.
+"""Sorting a statement into one of ten categories, with how sure and how important it is, and whether it is an event or a note.
 
 The ten categories and the six steps of the event-or-note question are those of the lifecycle specification; the rules
 are local patterns, the first that matches counts, and the order goes from the most telling to the most common.
@@ -163,7 +163,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 @frozen
 class Sort:
-    """What a statement is."""
+    """The category of a statement, with its confidence, importance and kind."""
 
     category: str
     confidence: float

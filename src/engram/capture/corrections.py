@@ -1,4 +1,4 @@
-"""What says again what was corrected: it is not kept, in whatever words and from wherever it comes (M19)."""
+"""Find statements that repeat a corrected one: they are not kept, in whatever words and from wherever they come (M19)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Said:
 def heirs_of(
     store: Store, index: LiveIndex | None, reader: Reader, statements: Iterable[Said], weights: DuplicateWeights
 ) -> dict[int, Memory]:
-    """Which of these say what was corrected exactly where the reader stands, by number, with what stands in its place."""
+    """Return the numbers of statements that were corrected in the reader's own scope, each with the memory in its place."""
     here = replace(reader, policy=Policy.OWN)
     keys = store.feedback.corrections(here)
     if not keys:

@@ -19,7 +19,7 @@ from engram.types import Draft, Memory, Source, Turn
 
 
 def drafts(said: Sequence[Turn], fresh: Sequence[Candidate], settings: Settings) -> list[Draft]:
-    """One draft for each new statement; `said` are the turns that their numbers speak of."""
+    """Return a draft for each new statement; `said` are the turns that their numbers refer to."""
     vectors = [candidate.vector for candidate in fresh if candidate.vector is not None]
     packed = iter(encode(np.stack(vectors)) if vectors else ())
     return [_draft(said, candidate, None if candidate.vector is None else next(packed), settings) for candidate in fresh]
@@ -40,7 +40,7 @@ def weighed(text: str, settings: Settings, **how: Any) -> dict[str, Any]:
 
 
 def cut(text: str, most: int) -> str:
-    """Its first bytes, in whole characters."""
+    """Return the first bytes of a text, in whole characters."""
     encoded = text.encode()
     return text if len(encoded) <= most else encoded[:most].decode("utf-8", "ignore")
 

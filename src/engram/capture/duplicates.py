@@ -1,4 +1,4 @@
-"""What is new among statements, what says again what is known, and how much each new one surprises.
+"""Tell new statements from those that repeat a known one, and measure how much each new one surprises.
 
 Comes in: the statements of one batch with their vectors. Goes out: the same, told apart. One scan of the index for all of
 them, one look-up of those that come close; statements of the batch itself are compared with each other, so that it makes no
@@ -63,7 +63,7 @@ class Candidate:
 
 @frozen
 class Sifted:
-    """What is new; what says again what is known, with the id of that; what was corrected, with the id of what is true."""
+    """New statements; those that repeat a memory, with its id; those that were corrected, with the id of the correction."""
 
     fresh: list[Candidate]
     merged: list[tuple[Candidate, str]]
@@ -152,7 +152,7 @@ def _by_one(memory: Memory | None, speaker: str) -> bool:
 
 
 def surprise(near: Nearest | None, cosines: Vectors) -> float:
-    """How far from what is known (k = 5): novel up to +0.3, redundant down to -0.1 (C5)."""
+    """Return the distance from known memories (k = 5): novel up to +0.3, redundant down to -0.1 (C5)."""
     scores = np.sort(np.concatenate((near.scores, cosines)))[-_NEIGHBOURS:] if near is not None else cosines[:0]
     if len(scores) < _NEIGHBOURS:
         return 0.0

@@ -1,4 +1,4 @@
-"""What was done, as it goes: episodes, the skills that they teach, and what they warn of.
+"""Record episodes as they happen, the skills that they teach, and the failures that they warn of.
 
 The rules stand in `memory/`; here they meet the store, the clock and the encoder. An episode is durable event by event; what is
 learned from it is kept once it has ended.
@@ -36,7 +36,7 @@ _WARNING_WEIGHS = 0.75
 
 
 class EpisodeRecorder:
-    """What records. Made for one call or many; it holds nothing but its tools."""
+    """Records episodes. Made for one call or many; it holds nothing but its tools."""
 
     def __init__(self, tools: Tools, observer: Observer) -> None:
         self._tools = tools
@@ -73,7 +73,7 @@ class EpisodeRecorder:
         )
 
     def event(self, reader: Reader, episode_id: str, told: EpisodeEvent, receipt: ReceiptRequest | None = None) -> EpisodeEvent:
-        """It happened, so it is kept."""
+        """Add an event to an episode that is going on."""
         event = self.as_kept(told)
         self._store.episodes.append(reader, episode_id, event, receipt=receipt)
         return event
@@ -92,8 +92,10 @@ class EpisodeRecorder:
         valence: float | None,
         receipt: ReceiptRequest | None = None,
     ) -> Episode:
-        """How it came out; what it teaches and warns of is kept with it, as far as it may be. What it is told as is made of its
-        events; nothing among them keeps it from ending."""
+        """End an episode with its outcome, and keep the skills and warnings drawn from it, as far as they may be kept.
+
+        Its text is made of its events; none of them keeps it from ending.
+        """
         old = self.episode(reader, episode_id)
         said = self._said(result)
         others = [one for one in self._beside(reader, old) if one.id != old.id]
@@ -118,7 +120,7 @@ class EpisodeRecorder:
         return ended
 
     def _said(self, result: str) -> str:
-        """What came of something, as it may be kept."""
+        """Return the result of an episode as it may be kept."""
         check_words("result", result, self._live.now)
         return self._harmless(self._observer.worth_keeping(result)) if result.strip() else ""
 
@@ -126,7 +128,7 @@ class EpisodeRecorder:
         return REFUSED if judged(text, self._live.now).verdict is InjectionVerdict.REJECTED else text
 
     def _told(self, episode: Episode, outcome: EpisodeOutcome, said: str) -> str:
-        """What it is told as: the whole, or as much of it as does not read as an attack together."""
+        """Return the text of an episode: the whole, or as much of it as does not read as an attack together."""
         for events, result in ((episode.events, said), ((), said), ((), "")):
             text = cut(narrative(episode.goal, outcome, events, result), self._live.now.content_bytes)
             if self._harmless(text) == text:
@@ -156,7 +158,7 @@ class EpisodeRecorder:
             self._learn(reader, like)
 
     def _warn(self, reader: Reader, failed: Episode) -> Memory:
-        """What failed is known before it is tried again."""
+        """Keep a warning, so that the failure is known before the same is tried again."""
         warning = Memory(
             text=cut(warning_of(failed), self._live.now.content_bytes),
             category=WARNING,
@@ -230,7 +232,7 @@ class EpisodeRecorder:
         return self._store.skills.put(reader, skill, self._observer.draft(memory), sources=sources, space=self._space)
 
     def _closest(self, text: str, episodes: Sequence[Episode]) -> Sensitivity:
-        """What comes of episodes is kept as closely as the closest of them, or as its own words ask for."""
+        """Return the tier of a lesson: the strictest of its episodes', or the one that its own words ask for."""
         return reduce(strictest, (one.memory.tier for one in episodes), tier_of(text, self._live.now))
 
     @property

@@ -57,7 +57,7 @@ _OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
 
 @mutable
 class Reading:
-    """What a model's reading came to."""
+    """The result of a model's reading."""
 
     ids: list[str] = field(default_factory=list)
     turns: int = 0
@@ -141,7 +141,7 @@ class Distiller:
         reading.notes += [*notes, *(f"{n} statements of the extractor were refused: {why}." for why, n in refused.items())]
 
     def _outworn(self, reader: Reader, keys: Sequence[int], sifted: Sifted) -> list[str]:
-        """What the rules made of these turns alone and the model says in full."""
+        """Return the memories that the rules made of these turns alone and that the model states in full."""
         old = [memory for memory in self._tools.store.turns.derived(reader, keys) if not memory.corroborations]
         new = [candidate.text for candidate in sifted.fresh]
         return [memory.id for memory in old if any(adds_nothing(memory.text, text) for text in new)]
@@ -157,7 +157,10 @@ def is_time(waiting: Sequence[PendingTurn], now: datetime, limits: CaptureLimits
 def asked(
     extractor: Extractor, turns: Sequence[Turn], context: Sequence[Turn], seconds: float
 ) -> tuple[Sequence[Extracted], str]:
-    """Its answer, or what went wrong with it. A call that takes too long is left behind; one that is off ends with its caller."""
+    """Return the model's answer, or the error of the call.
+
+    A call that takes too long is left behind; one that is off ends with its caller.
+    """
     answers: list[Sequence[Extracted]] = []
     troubles: list[str] = []
 
@@ -228,8 +231,10 @@ def _checked(one: object, settings: Settings) -> Extracted | str:
 
 
 def _facts(one: Extracted, made: Candidate, heard: set[str], settings: Settings) -> tuple[Fact, ...] | None:
-    """What the statement says by the rules, and by the model where that is made of what was said and may be kept; None if the
-    model adds nothing. A subject and predicate that the rules read are theirs."""
+    """Return the facts of a statement by the rules, and by the model where they are made of its words and may be kept.
+
+    None if the model adds nothing. A subject and predicate that the rules read are theirs.
+    """
     speaker = made.statement.proposition.speaker
     read = facts(made.text, speaker)
     known = {(fact.subject, fact.predicate) for fact in read}
@@ -361,7 +366,7 @@ def extractor_by(model: LanguageModel) -> Extractor:
 
 
 def _line(turn: Turn) -> str:
-    """One line, whatever it holds, that cannot end the fence it stands in."""
+    """Return a text as one line that cannot end the fence it stands in."""
     text = sendable(turn.text)[:_TURN]
     day = f"{turn.at:%Y-%m-%d} " if turn.at else ""
     return _FENCE.sub("‹", f"{day}{' '.join(turn.speaker.split())}: {' '.join(text.split())}")

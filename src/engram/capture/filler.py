@@ -1,4 +1,4 @@
-"""What says nothing worth keeping: greetings, thanks, reactions, questions, requests, an assistant's small talk.
+"""Find sentences that say nothing worth keeping: greetings, thanks, reactions, questions, requests, an assistant's small talk.
 
 `reason` looks at one sentence and names why it is dropped, or returns None for a statement. When in doubt it is a
 statement: what is dropped here can never be recalled, what is kept too much is only a little noise.

@@ -37,7 +37,7 @@ class Arrival:
 
 @frozen
 class Admitted:
-    """What became of arrivals: the memory that each is now, None where it was refused and why."""
+    """The result of an import: the memory that each arrival became, None where it was refused and why."""
 
     kept: dict[int, Memory]
     known: dict[int, str]
@@ -46,7 +46,7 @@ class Admitted:
 
 
 def believed(memory: Memory, now: datetime, settings: Settings) -> Memory:
-    """What was read out of a file's turns, as far as a file is believed."""
+    """Return a memory read from a file's turns, with the confidence that a file is given."""
     return replace(
         memory,
         source=Source.IMPORT,
@@ -123,7 +123,7 @@ def admit(
 
 
 def _weighed(memory: Memory, settings: Settings) -> dict[str, Any]:
-    """What an archive of our own tells of how it felt stays: that may have come from more than its words."""
+    """Return the affect of a memory; one that an archive of our own brings stays, as it may come from more than its words."""
     made = weighed(memory.text, settings)
     return made if memory.affect == NEUTRAL else {**made, "affect": memory.affect}
 

@@ -45,11 +45,11 @@ from engram.values.identity import strictest
 
 Progress = Callable[[int], None]
 _CORRECTED = 0.9
-"""How sure a correction is at least: whoever made it has looked at what was there."""
+"""The least confidence of a correction: whoever made it has looked at the memory."""
 
 
 class Observer:
-    """What hears. Made once for an open vault; `embedder` and `index` may be missing."""
+    """Turns words into memories. Made once for an open vault; `embedder` and `index` may be missing."""
 
     def __init__(self, tools: Tools, extractor: Extractor | None = None) -> None:
         self._tools = tools
@@ -70,7 +70,7 @@ class Observer:
         return self._read_now(sum_, reader, batch.heard.urgent)
 
     def _read_now(self, sum_: Sum, reader: Reader, urgent: Collection[str] = (), *, all_of_it: bool = False) -> Report:
-        """What was kept, and what a model made of it if there is one. It is durable: what there is no time for is done later."""
+        """Return the report on stored turns, with the reading of a model if there is one and time for it; else it reads later."""
         report = sum_.report()
         if self._distiller is None:
             return report
@@ -292,7 +292,7 @@ class Observer:
         tier: Sensitivity | None,
         told: Sequence[Fact] | None,
     ) -> Memory:
-        """What is known is surer, and has what was said of it now besides."""
+        """Corroborate a memory that is known, and add the importance, attributes and tier that came with it now."""
         same = receipt and receipt.mapped(lambda _: replace(memory, id=known))
         self._store.capture.write(reader, memory.scope, [], [], again={known: []}, told=told, timeout=timeout, receipt=same)
         with without_deadline():  # it is durable

@@ -1,4 +1,4 @@
-"""How much a turn promises, by local patterns alone: decides whether it is read at once, in a batch, or not hurried.
+"""Rate a turn by local patterns alone: it is read at once, in a batch, or without hurry.
 
 High: said to be remembered, corrected, decided, promised, preferred. Medium: facts about the speaker, names, numbers,
 dates, identifiers. Low: other statements. None: greetings, thanks, reactions, questions.

@@ -1,4 +1,4 @@
-"""What must not be captured: text that Engram itself put into a prompt, and text its owner marked as private.
+"""Cut out text that must not be captured: text that Engram itself put into a prompt, and text its owner marked as private.
 
 Recalled text stands between two lines:
 
@@ -46,7 +46,7 @@ class Removed:
 
 @frozen
 class Cut:
-    """What is left of a text, what was removed, and where each part of what is left came from."""
+    """A text after the cut, the pieces that were removed, and the place that each part of the rest came from."""
 
     text: str
     removed: tuple[Removed, ...]
@@ -98,7 +98,7 @@ def cut(text: str, *, catch_secrets: bool = False) -> Cut:
 
 
 def sendable(text: str) -> str:
-    """What may leave this machine: nothing private, recalled or secret, whatever the settings say of what is kept."""
+    """Return the text that may leave this machine: nothing private, recalled or secret, whatever the settings say of keeping."""
     return cut(text, catch_secrets=True).text
 
 
@@ -117,7 +117,7 @@ def _with_secrets(text: str, removed: list[Removed]) -> list[Removed]:
 
 
 def _marked(text: str) -> list[Removed]:
-    """One pass: the outermost marked places. A closing mark without an opening one is itself taken out."""
+    """Cut the outermost marked places, in one pass. A closing mark without an opening one is itself taken out."""
     removed: list[Removed] = []
     reason, depth, start = "", 0, 0
     for match in _MARK.finditer(text) if "⟦" in text or "<" in text else ():

@@ -1,4 +1,4 @@
-"""What is on its way through an ingest, and what is told of it: every piece of every turn, kept, merged or dropped, and why."""
+"""Batches on their way through an ingest, and the report on them: each piece of each turn, kept, merged or dropped, and why."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ _VERDICTS = 2_000
 
 
 def reported(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence[Memory], notes: tuple[str, ...]) -> Report:
-    """What became of every piece. A draft that came back surer than it went was said before by someone else meanwhile."""
+    """Return the report on every piece. A draft that came back surer than it went was said before by someone else meanwhile."""
     new: list[tuple[Candidate, str]] = []
     merged, corrected = list(sifted.merged), list(sifted.corrected)
     for candidate, draft, memory in zip(sifted.fresh, made, kept, strict=True):

@@ -1,4 +1,4 @@
-"""What comes in is looked at twice: how closely it must be kept, and whether it reads as an attack on the model.
+"""Judge incoming text twice: the tier it must be kept with, and whether it reads as an attack on the model.
 
 An attack is refused where that is plain, else kept with a mark that keeps it out of every answer.
 
@@ -22,18 +22,18 @@ from engram.values.frozen import replace
 from engram.values.identity import strictest
 
 REFUSED = "[refused: it reads as an attack on the model]"
-"""What is archived in the place of such a turn, so that it is known when it comes again."""
+"""The text archived in the place of a refused turn, so that it is known when it comes again."""
 
 _CLEAN = Assessment(InjectionVerdict.CLEAN, 0.0)
 
 
 def tier_of(text: str, settings: Settings) -> Sensitivity:
-    """How closely the words ask to be kept."""
+    """Return the tier that the words ask for."""
     return personal_data.sensitivity_of(personal_data.find_sensitive(text)) if settings.guard_personal else Sensitivity.CLEARTEXT
 
 
 def tier_after(old: Memory, text: str, settings: Settings) -> Sensitivity:
-    """How closely a memory is kept that gets other words.
+    """Return the tier of a memory that gets other words.
 
     Where somebody had it kept otherwise than its words asked for, that holds on: more closely in any case, less closely unless
     the new words ask for more than the old ones did.
@@ -70,7 +70,7 @@ def reason_of(seen: Assessment) -> str:
 
 
 def marks(turn: Assessment, statements: Sequence[str], settings: Settings) -> list[bool]:
-    """Which statements of a turn that was judged bear the mark."""
+    """Return for each statement of a judged turn whether it bears the mark."""
     if turn.verdict is InjectionVerdict.CLEAN:
         return [False] * len(statements)
     suspicious = [judged(text, settings).verdict is not InjectionVerdict.CLEAN for text in statements]

@@ -1,4 +1,4 @@
-"""One turn as atomic statements that stand by themselves, and a reason for every other character.
+"""Split a turn into atomic statements that stand by themselves, with a reason for every other character.
 
 Comes in: a turn, and the turn before it. Goes out: statements (who, what, when, what sort) with their places in the turn,
 and verdicts for what was dropped; together they cover every character of the turn exactly once. Pure: no model, no store,
@@ -90,7 +90,7 @@ def propositions(
 
 
 def _read(text: str, turn: Turn, previous: Turn | None) -> Iterator[tuple[int, int, Proposition | None, str]]:
-    """What is left of the turn from end to end: (start, end, statement or None, reason)."""
+    """Yield the pieces of the turn from end to end: (start, end, statement or None, reason)."""
     assistant = is_assistant(turn.speaker)
     if assistant or len(text) > _DOCUMENT or chunks.is_laid_out(text):
         found = list(_document(text, turn, assistant))
@@ -106,8 +106,7 @@ def _read(text: str, turn: Turn, previous: Turn | None) -> Iterator[tuple[int, i
 
 
 def _border(text: str, end: int, start: int) -> int:
-    """Where the one piece stops and the next begins, of what lies between them: a comma goes with the first, "and" with the
-    second."""
+    """Return the place between two pieces where the second begins: a comma goes with the first, "and" with the second."""
     mark = _JOINT.match(text, end, start)
     return mark.end() if mark else start
 
@@ -256,8 +255,11 @@ def _drop_fragments(text: str, groups: list[_Group]) -> None:
 
 
 def _statement(text: str, group: _Group, turn: Turn, other: Turn | None, asked: str) -> Proposition:
-    """One group as a proposition. `asked` is the question that it answers: its words are how the answer will be looked
-    for (measured on words alone, LoCoMo dev: R@10 .66 with the question on bare answers only, .72 on every first answer)."""
+    """Return a group of sentences as a proposition.
+
+    `asked` is the question that it answers: its words are how the answer will be looked for (measured on words
+    alone, LoCoMo dev: R@10 .66 with the question on bare answers only, .72 on every first answer).
+    """
     said = " ".join(text[group.start : group.end].split())
     parts = [" ".join(text[low:high].split()) for low, high in group.parts]
     who = _who(turn.speaker)

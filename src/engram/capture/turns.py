@@ -21,7 +21,7 @@ _THOUGHT_WORDS = 3  # a thought of fewer says nothing to whoever was not there
 
 @mutable
 class Heard:
-    """What came in, as it may be archived; its statements; what was dropped; what there is to say about it."""
+    """Turns as they may be archived, their statements, the dropped pieces, and notes for the report."""
 
     turns: list[Turn]
     candidates: list[Candidate]

@@ -1,4 +1,4 @@
-"""What a text feels like (C7): valence, arousal, dominance and surprise, from its words and from how it came about. Pure.
+"""The affect of a text (C7): valence, arousal, dominance and surprise, from its words and from how it came about. Pure.
 
 The words stand in `affect.toml`, in groups that feel alike. What is denied feels the other way, and less so; what is only
 supposed counts little; intensifiers, exclamation marks, capitals and urgency stir. How a thing came out, that it corrects what
@@ -29,7 +29,7 @@ _NEAR = 3
 _CLAUSE = 6
 _DENIED, _STRONGER, _WEAKER, _SUPPOSED = -0.5, 1.3, 0.6, 0.4
 _FELT = 0.75
-"""How much of a cue's arousal one of it brings; the more of them, the nearer to 1."""
+"""The share of a cue's arousal that a single cue brings; the more cues, the nearer to 1."""
 
 
 @frozen
@@ -45,7 +45,7 @@ class _Lexicon:
 
 
 def affect(text: str, *, outcome: float = 0.0, correction: bool = False, novelty: float = 0.0) -> Affect:
-    """What it feels like; `NEUTRAL`, if like nothing.
+    """Return the affect of a text; `NEUTRAL` if it has none.
 
     outcome: how it came out, -1 … 1. correction: it sets right what was thought. novelty: how new it is, 0 … 1; only what is
     strikingly new, from half of that on, stirs by itself.
@@ -65,7 +65,10 @@ def affect(text: str, *, outcome: float = 0.0, correction: bool = False, novelty
 
 
 def _emphasis(said: str, felt: Sequence[Affect]) -> Iterator[float]:
-    """How loudly it is said. An acronym is no shout: capitals count beside a feeling, or where there are several."""
+    """Yield the arousal of exclamation marks and capitals.
+
+    An acronym is no shout: capitals count beside a feeling, or where there are several.
+    """
     yield min(0.12 * sum(len(run.rstrip("?")) for run in _LOUD.findall(said)), 0.35)
     shouted = len(_SHOUTED.findall(said))
     yield min(0.12 * shouted, 0.35) if shouted > 2 or (shouted and felt) else 0.0
@@ -73,7 +76,7 @@ def _emphasis(said: str, felt: Sequence[Affect]) -> Iterator[float]:
 
 
 def _felt(said: str) -> Iterator[Affect]:
-    """What each cue in it feels like where it stands."""
+    """Yield the affect of each cue of a text where it stands."""
     lexicon = _lexicon()
     words = _ASCII.findall(said.lower()) if said.isascii() else [w.replace("’", "'").lower() for w in _WORD.findall(said)]
     place = 0 if any(map(_is_cue, words)) else len(words)

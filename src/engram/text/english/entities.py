@@ -1,4 +1,4 @@
-"""Who and what a statement names: people, places, organisations, projects, technologies, files (C6, R6). Pure.
+"""Find the things that a statement names: people, places, organisations, projects, technologies, files (C6, R6). Pure.
 
 Comes in: a statement as it is kept, and who said it. Goes out: each thing it names once, with its sort and the other names
 that these very words give it ("my manager Ada (@ada)"). By grammar and lists; what is only a capital is a `thing`.
@@ -24,7 +24,7 @@ KINDS = (PERSON, PLACE, ORGANISATION, PROJECT, TECHNOLOGY, FILE, THING)
 
 _CASELESS = "\u05d0-\u05ea\u0621-\u064a\u30a1-\u30fa\u3400-\u9fff\uac00-\ud7a3"
 CAPITALS = f"A-Z{''.join(letter for letter in map(chr, range(0xC0, 0x530)) if letter.isupper())}{_CASELESS}"
-"""What a name begins with, as a class of letters: capitals of any alphabet, and letters of scripts that have none."""
+"""The letters that a name can begin with: capitals of any alphabet, and letters of scripts that have none."""
 
 _C = f"[{CAPITALS}]"
 _LINKS = ("de", "van", "von", "der", "den", "la", "le", "bin", "al")
@@ -175,7 +175,7 @@ def folded(name: str) -> str:
 
 
 def _found(body: str, whose: str) -> Iterator[tuple[int, int, Mention]]:
-    """What each rule finds, the surest first. A rule is asked only where words of it stand; most statements hold none."""
+    """Yield the findings of each rule, the surest first. A rule runs only where words of it stand; most statements hold none."""
     for match in _FILE.finditer(body) if _FILE_HINT.search(body) else ():
         yield match.start(), match.end(), Mention(match.group().rstrip("."), FILE)
     yield from _people_by_role(body, whose)
@@ -227,7 +227,7 @@ def _role(match: re.Match[str], whose: str) -> str:
 
 
 def _capitals(body: str) -> Iterator[tuple[int, int, Mention]]:
-    """What has a capital: sorted by lists first, then by the words around it; at the head of a sentence only if it is known."""
+    """Yield names with a capital, sorted by lists, then by the words around; at the head of a sentence only known ones."""
     caseless = 0 if body.isascii() else len(_WITHOUT_CASE.findall(body))
     latin = not caseless or sum(letter.isascii() and letter.isalpha() for letter in body) > caseless
     for match in _CAPITALS.finditer(body):

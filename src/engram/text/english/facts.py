@@ -1,4 +1,4 @@
-"""What a statement says of somebody or something, as subject, predicate, object (M5). Pure.
+"""Read the facts of a statement as subject, predicate, object (M5). Pure.
 
 By patterns of English for what changes in a life or a project: where somebody lives and works, what a thing's owner, port or
 deadline is, what is liked, used, no longer so. `single` says that a subject has one such object at a time, so that another one
@@ -164,7 +164,7 @@ _STATES: dict[str, str] = {
     }.items()
     for state in states.split("|")
 }
-"""What something may be said to be, and which of these shut each other out."""
+"""States of a thing, in groups that exclude each other."""
 _STATE = f"(?:a (?=veg))?(?P<o>{'|'.join(sorted(_STATES, key=len, reverse=True))})"
 _SAME_STATE = {"finished": "done", "complete": "done", "completed": "done", "canceled": "cancelled"}
 _PET = r"(?P<what>dog|cat|puppy|kitten|parrot|horse|rabbit|hamster|baby|son|daughter)"
@@ -274,7 +274,7 @@ def _attribute(match: re.Match[str], whose: str) -> Iterator[Fact]:
 
 
 def _one_name(attribute: str, thing: str) -> str:
-    """What goes by several names, by one: "my number is 0151 998 7766" is the phone's, whatever is called a number besides."""
+    """Return one predicate for several names of it: "my number is 0151 998 7766" is the phone's, unlike other numbers."""
     if attribute in ("number", "phone") and _DIALLED.match(thing.strip()):
         return "phone number"
     return re.sub(r"^(work |home )?e-?mail(?: address)?$", lambda found: f"{found[1] or ''}email", attribute)
@@ -352,7 +352,7 @@ def _is(match: re.Match[str], whose: str) -> Iterator[Fact]:
 
 
 def _placed(match: re.Match[str], whose: str) -> Iterator[Fact]:
-    """What something is a part of or rests on; there may be several, so that nothing is outdated by it."""
+    """Yield the things that something is a part of or rests on; there may be several, so that none outdates another."""
     subject, said = _subject(match["s"], whose), match["p"].replace("depend on", "depends on").replace("belong to", "belongs to")
     if subject not in _NOBODY:
         yield Fact(subject, "requires" if said == "require" else said, _object(match["o"]), single=False)

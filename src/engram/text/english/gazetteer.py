@@ -83,7 +83,7 @@ _LONG_REGIONS = re.compile(
 
 
 def place_level(name: str) -> str:
-    """How wide a known place is: a city, region, country or continent, by its lower-case name; empty if it is not known."""
+    """Return the sort of a place by its lower-case name: city, region, country or continent; empty if it is not known."""
     if name in LONG_PLACES:
         return "country" if _LONG_COUNTRIES.fullmatch(name) else "region" if _LONG_REGIONS.fullmatch(name) else "city"
     levels = {"continent": _CONTINENTS, "country": _COUNTRIES, "region": _REGIONS, "city": _CITIES}

@@ -139,7 +139,7 @@ _DROPPED_SUBJECT = word_set(
 
 
 def named(speaker: str) -> str:
-    """How a speaker is called inside a sentence."""
+    """Return the name of a speaker as it stands inside a sentence."""
     name = " ".join(speaker.split())
     if name.lower() in _USERS:
         return "the user"
@@ -182,7 +182,7 @@ def _is_refused(sentence: str, words: list[str]) -> bool:
 
 
 def _turned(sentence: str, found: list[re.Match[str]], words: list[str], at: int, name: str) -> dict[int, str] | None:
-    """What to write for the mention at `at` and for the verb that follows it."""
+    """Return the replacements of the mention at `at` and of the verb that follows it."""
     word = words[at]
     if word == "me":
         return None if _is_joined(words, at) else {at: name}

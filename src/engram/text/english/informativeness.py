@@ -1,4 +1,4 @@
-"""How much a statement tells: names, titles and deeds rather than remarks, advice and courtesies.
+"""Rate how much a statement tells: names, titles and deeds rather than remarks, advice and courtesies.
 
 A question about someone's books is answered by "I read Middlemarch last week", not by "books are such a joy", though the
 second is nearer in meaning. Measured on the development split: of two candidates that are equally near, the one that names
@@ -22,7 +22,7 @@ _MOST = 3
 
 
 def told(text: str, speaker: str = "", category: str = "") -> tuple[float, int]:
-    """How much a statement tells, about −1 to 2 with 0 for a plain one; and how many things it names, counted to 3.
+    """Return how much a statement tells, about −1 to 2 with 0 for a plain one; and how many things it names, counted to 3.
 
     The speaker, and whom they speak to, are not told: they stand in every line of a talk.
     """

@@ -1,4 +1,4 @@
-"""What sort of value an object is: a name, a number of some unit, a day, a place; or no value, but how something is. Pure.
+"""The type of an object's value: a name, a number of some unit, a day, a place; or no value, but how something is. Pure.
 
 "My wife is Kim" and "my wife is a doctor" are both so: one names her, the other tells of her. Only values of one sort shut each
 other out. In doubt something is no value: to keep both costs little, to lose one that is true costs a memory.

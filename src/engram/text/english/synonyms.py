@@ -93,7 +93,7 @@ _SENSE = {word: line.split()[0] for line in _LINES.strip().splitlines() for word
 
 
 def sense(word: str) -> str | None:
-    """What a lower-case word says, as one word that stands for all that say the same; None if that is not known."""
+    """Return the one word that stands for all synonyms of a lower-case word; None if it has no known ones."""
     return _SENSE.get(word)
 
 
