@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.text.english.dates import began, resolve
+from engram.text.english.dates import began, relative_end, resolve
 
 SAID = datetime(2023, 6, 9, 19, 55, tzinfo=UTC)  # a Friday
 
@@ -49,6 +49,11 @@ def day(text: str) -> datetime:
         ("two weeks from now I leave", "2023-06-20", "2023-06-27"),
         ("last summer we sailed", "2022-06-01", "2022-09-01"),
         ("I was born on 29 February", "2020-02-29", "2020-03-01"),
+        ("It is due on Wednesday, January 28th, 2026", "2026-01-28", "2026-01-29"),
+        ("I met him on the 15th of last month", "2023-05-15", "2023-05-16"),
+        ("We sailed in the summer of 2022", "2022-06-01", "2022-09-01"),
+        ("It happened two days before yesterday", "2023-06-06", "2023-06-07"),
+        ("They scheduled it for next Friday", "2023-06-16", "2023-06-17"),
     ],
 )
 def test_a_time_is_resolved_against_the_moment_it_was_said(text: str, start: str, end: str) -> None:
@@ -69,6 +74,9 @@ def test_a_time_is_resolved_against_the_moment_it_was_said(text: str, start: str
         "the first Friday was fun",
         "from Monday to Friday I worked",
         "31 February 2020",
+        "I swam every Monday, Wednesday and Friday",
+        "I saw the 1971 film",
+        "In the end three of us stayed",
         "I sat in the sun",
         "no time at all",
         "",
@@ -149,3 +157,21 @@ def test_since_when_something_goes_on(text: str, start: str) -> None:
 )
 def test_what_is_over_or_not_sure_goes_on_since_no_time(text: str) -> None:
     assert began(text, SAID) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("One of us went there twenty-two days ago, alone", "One of us went there twenty-two days ago"),
+        ("I saw her last week.", "I saw her last week"),
+        ("I saw her this week", None),
+        ("I saw her on 3 May 2023", None),
+    ],
+)
+def test_the_end_of_relative_words_is_a_place_in_the_text_as_written(text: str, words: str | None) -> None:
+    end = relative_end(text, SAID)
+    assert (None if end is None else text[:end]) == words
+
+
+def test_times_nested_by_the_word_are_no_error() -> None:
+    assert resolve("mid " * 500, SAID) is None
