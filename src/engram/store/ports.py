@@ -222,36 +222,40 @@ class TextIndexPort(Protocol):
     """The full-text index over memories and their earlier wordings."""
 
     def search(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
-        """Memories that hold any of the terms, best first."""
+        """Return memories that hold any of the terms, best first."""
 
     def frequencies(self, reader: Reader, terms: Sequence[str], *, most: int) -> list[int]:
-        """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
+        """Return the number of memories in the whole vault that hold each term, counted up to `most`."""
 
     def search_versions(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter) -> list[TextHit]:
-        """Memories by words that they had at `where.as_of` and no longer have."""
+        """Return memories whose wording at `where.as_of`, replaced since, holds any of the terms."""
 
 
 class VectorsPort(Protocol):
     """Vectors of memories by space, and the sealed snapshots of a vector index."""
 
     def space(self, name: str) -> Space | None:
-        """Whose vectors a space holds; None if there is no such space yet."""
+        """Return a space with its model and dimensions; None if there is no such space."""
 
     def visible(self, reader: Reader, space: str, *, where: Filter = Filter()) -> Iterator[tuple[int, bytes]]:
-        """The stored vectors this reader may search among."""
+        """Yield the keys and vectors that this reader may search."""
 
-    def missing(self, reader: Reader, space: str, *, after: int, limit: int) -> list[tuple[int, str, str]]: ...
+    def missing(self, reader: Reader, space: str, *, after: int, limit: int) -> list[tuple[int, str, str]]:
+        """Return active memories without a vector in a space: (key, speaker, text)."""
 
     def lacks(self, reader: Reader, space: str) -> bool:
-        """Are there memories without a vector, as far as the oldest and the newest tell?"""
+        """Return True if some of the oldest or newest memories have no vector."""
 
     def rows(self, reader: Reader, space: str, *, after: int, limit: int) -> list[Any]:
-        """What a vector index of the whole vault is made of, in key order."""
+        """Return the rows of a vector index of the whole vault, in key order."""
 
     def size(self, reader: Reader, space: str) -> int:
-        """How many rows a space has at most: counting vectors would read all of them, memories are counted by an index."""
+        """Return an upper bound of the rows of a space. Counting vectors would read them all; memories are counted by
+        an index.
+        """
 
-    def rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> list[Any]: ...
+    def rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> list[Any]:
+        """Return the rows of these memories for a vector index."""
 
     def put(
         self,
@@ -263,18 +267,19 @@ class VectorsPort(Protocol):
         dimensions: int,
         said: Mapping[int, str] | None = None,
     ) -> int:
-        """Store vectors; how many were. `said`: the words they were made of; a memory that has others by now is passed over."""
+        """Store vectors; return how many. `said`: the texts they were made from; a memory with another text by now is skipped."""
 
     def clear(self, reader: Reader, space: str) -> int:
-        """Take every vector out of a space, so that another model can have it; how many there were."""
+        """Delete a space and its vectors, so that another model can use it; return how many there were."""
 
     def snapshot(self, reader: Reader, name: str) -> AbstractContextManager[SealedFileReader | None]:
-        """What was put away under this name, if it is still good; reading it may raise EncryptionFailed."""
+        """Open the snapshot of this name if it is still valid; reading it may raise EncryptionFailed."""
 
-    def has_snapshot(self, name: str) -> bool: ...
+    def has_snapshot(self, name: str) -> bool:
+        """Return True if there is a snapshot file of this name, valid or not."""
 
     def put_snapshot(self, reader: Reader, name: str, fill: Callable[[SealedFileWriter], int]) -> bool:
-        """Put away what `fill` writes (it says how many rows); it is called once the file is made. False if it was erased."""
+        """Write a snapshot with `fill`, which returns the number of rows; False if an erasure came between."""
 
 
 class EdgesPort(Protocol):
@@ -390,10 +395,10 @@ class EpisodesPort(Protocol):
         space: Space | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Episode:
-        """Keep an episode that begins now. It follows the last one of its session, and is caused by those that are named."""
+        """Store an episode that begins now, linked to the last one of its session and to those in `caused_by`."""
 
     def append(self, reader: Reader, episode_id: str, event: EpisodeEvent, *, receipt: ReceiptRequest | None = None) -> None:
-        """One more event of an episode that is going on."""
+        """Add an event to an ongoing episode."""
 
     def end(
         self,
@@ -406,7 +411,7 @@ class EpisodesPort(Protocol):
         space: Space | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Episode:
-        """How an episode came out, with what it is told as from now on (`draft`, of the episode's own memory)."""
+        """End an episode with its outcome. `draft`: the new text of the episode's own memory."""
 
     def select(
         self,
@@ -418,7 +423,7 @@ class EpisodesPort(Protocol):
         outcomes: Sequence[EpisodeOutcome] = (),
         limit: int = 50,
     ) -> list[Episode]:
-        """Recorded episodes, the latest first; or those of `ids`, in that order."""
+        """Return episodes, the latest first; or those of `ids`, in that order."""
 
 
 class SkillsPort(Protocol):
@@ -434,73 +439,72 @@ class SkillsPort(Protocol):
         space: Space | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Skill:
-        """Keep a skill, new or as it is now; `sources` are the episodes it was learned from."""
+        """Store a new or changed skill. `sources`: ids of the episodes it was learned from."""
 
     def select(self, reader: Reader, *, ids: Sequence[str] | None = None, limit: int = 500) -> list[Skill]:
-        """Skills in use, the newest first; or those of `ids`."""
+        """Return active skills, the newest first; or those of `ids`."""
 
 
 class BoxesPort(Protocol):
     """Boxes: stretches of talk about one subject."""
 
     def pending(self, reader: Reader, space: str, limit: int) -> tuple[int, list[BoxRow]]:
-        """How far boxes reach, and the next memories after that."""
+        """Return the last boxed key, and the next memories after it."""
 
     def latest_vectors(self, reader: Reader, space: str, *, upto: int, limit: int) -> list[bytes]:
-        """Vectors of the latest memories up to a key: a sample of what is here."""
+        """Return the vectors of the latest memories up to a key, as a sample."""
 
     def growing(self, reader: Reader, streams: Iterable[tuple[int, str]], space: str) -> list[tuple[Box, list[BoxRow]]]:
-        """The boxes of these scopes and sessions that are open, with what is in them."""
+        """Return the open boxes of these scopes and sessions, with their memories."""
 
     def topics(self, reader: Reader, scopes: Iterable[int]) -> dict[int, BoxTopics]:
-        """The latest boxes of these scopes, by what they are about."""
+        """Return the topics of the latest boxes, by scope."""
 
     def put(self, reader: Reader, boxes: Sequence[FilledBox], *, start: int, upto: int, since: int) -> bool:
-        """Keep boxes as they are now; False, and nothing is kept, if somebody else went on from `start` meanwhile, or
-        something was erased, or what is in them updated, after the change `since`: their topics could have words that are
-        gone by now, or kept closely.
+        """Store boxes; False, and no change, if another process has moved on from `start`, or if after the change
+        `since` a memory was erased or a member updated: a topic could hold words that are erased or sealed by now.
         """
 
     def unlabelled(self, reader: Reader, limit: int) -> list[tuple[int, list[tuple[str, str]]]]:
-        """Boxes whose topic was emptied, because something in them was erased, with what is left: texts and their speakers."""
+        """Return the boxes whose topic was emptied because a member was erased, with the texts and speakers that are left."""
 
     def relabel(self, reader: Reader, topics: dict[int, tuple[str, ...]], *, since: int) -> None:
-        """Give boxes a topic; those without any are empty, and go. Not if something was erased, or what is in them updated,
-        after the change `since`.
+        """Set the topics of boxes and delete empty ones; no change if, after the change `since`, a memory was erased or
+        a member updated.
         """
 
     def select(self, reader: Reader, *, trace: int | None = None, limit: int = 50) -> list[Box]:
-        """Boxes, the latest first; or those of one trace. A box is seen by whoever sees the place it is of."""
+        """Return boxes, or those of one trace, the latest first. A box is visible to readers of its scope."""
 
     def get(self, reader: Reader, key: int) -> list[Memory]:
-        """What is in a box, in the order it was kept."""
+        """Return the memories of a box in the order of their keys."""
 
 
 class GapsPort(Protocol):
     """Questions that found no answer."""
 
     def put(self, reader: Reader, text: str, *, answered: bool = False, offered: bool = False) -> None:
-        """Note that this was asked and found no answer; or one; or that it was offered to be asked back. Written later."""
+        """Record a question that found no answer, that was `answered`, or that was `offered` to be asked back. Written later."""
 
     def select(self, reader: Reader, *, limit: int, to_offer: bool = False) -> list[Gap]:
-        """Questions that found no answer. `to_offer`: of exactly this place, and not offered within `gap_days`."""
+        """Return questions that found no answer. `to_offer`: only of the reader's own scope and not offered within `gap_days`."""
 
     def recently_offered(self, reader: Reader, texts: Sequence[str]) -> set[str]:
-        """Those of these questions that were offered here within `gap_days`."""
+        """Return those of these questions that were offered in the reader's scope within `gap_days`."""
 
 
 class KnowledgeSurveyPort(Protocol):
     """Figures of how much is known of a subject, and of what is doubtful."""
 
     def tally(self, reader: Reader, keys: Sequence[int]) -> SubjectTally:
-        """Figures of those of these memories that the reader sees, and that are active; of very many the first are looked at."""
+        """Return figures of those of these memories that are active and visible; of very many the first are counted."""
 
     def subjects(self, reader: Reader, *, limit: int, without: Collection[str] = ()) -> list[KnownSubject]:
-        """Names that several memories have, and categories but for some, the most told of first."""
+        """Return entities that several memories name, and categories except `without`, those with most memories first."""
 
     def doubts(self, reader: Reader, *, keys: Sequence[int] | None = None, limit: int) -> list[Gap]:
-        """Memories that stand against each other, the latest such pairs first, then those that are much used and old, the most
-        used first; `keys`: only where one of these is concerned.
+        """Return contradicting pairs, the latest first, then old memories in frequent use, the most used first. `keys`:
+        only doubts about these memories.
         """
 
 

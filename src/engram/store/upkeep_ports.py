@@ -41,13 +41,13 @@ class SavedWorkingPort(Protocol):
         since: int | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> datetime | None:
-        """Keep this in place of what was put away before; when it was kept."""
+        """Save a snapshot in place of the one of this name; return its time."""
 
     def load(self, reader: Reader, name: str) -> tuple[datetime, bytes] | None:
-        """What was put away under this name by whoever stood exactly here, and when."""
+        """Return the snapshot of this name in exactly the reader's scope, and its time."""
 
     def drop(self, reader: Reader, *, receipt: ReceiptRequest | None = None) -> int:
-        """Remove all that was put away here; how many there were."""
+        """Delete all snapshots of the reader's scope; return how many there were."""
 
 
 class DreamsPort(Protocol):
@@ -105,7 +105,7 @@ class DreamsPort(Protocol):
         """Map each id to the active memory it was merged into or superseded by, or to itself; ids without one are left out."""
 
     def sample(self, reader: Reader, count: int) -> list[Memory]:
-        """Return active memories spread evenly over all keys."""
+        """Return active memories spread evenly over all keys, with one index look-up each."""
 
 
 class ChangeLogPort(Protocol):
@@ -140,7 +140,7 @@ class ErasurePort(Protocol):
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Report:
-        """Remove memories so that no word of them is left in the store, its log or a later backup; report the rows by table."""
+        """Remove memories so that no word of them is left in the database, its log or any backup made later."""
 
     def purge(
         self,
@@ -152,7 +152,7 @@ class ErasurePort(Protocol):
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Report:
-        """Remove all rows of scopes with this name in a dimension; report them by table. `dry_run`: only report."""
+        """Remove all rows of scopes with this name in a dimension; the report counts them by table. `dry_run`: only report."""
 
 
 class AuditEntriesPort(Protocol):
@@ -256,12 +256,14 @@ class SealedRowsPort(Protocol):
     """Rows written by earlier releases, sealed and screened as those of today."""
 
     def seal_old(self, reader: Reader, *, limit: int) -> int:
-        """Seal what was left in the clear before it was known to be personal, or before it was sealed at all: how many rows of
-        turns or memories were looked at; 0 if all were.
+        """Seal a page of personal turns and memories that older releases stored in the clear; return the number of rows
+        read, 0 when done.
         """
 
     def screened_otherwise(self, reader: Reader, edition: int, *, after: int, limit: int) -> list[Memory]:
-        """Memories above a key that were judged by another edition of the rules, or by none."""
+        """Return memories above a key that were screened by another edition of the rules, or not at all."""
 
     def put_screened(self, reader: Reader, edition: int, verdicts: Mapping[int, str]) -> int:
-        """Keep by which rules memories were judged, and flag those that have a reason; how many were flagged."""
+        """Store the edition of the rules that screened these memories, and flag those with a reason; return how many
+        were flagged.
+        """

@@ -76,7 +76,7 @@ def _make_database(path: Path, key: opening.DatabaseKey, live: LiveSettings, env
     try:
         migrations.migrate(connection, env.now())
         with connection:
-            sensitivity.is_new(connection)
+            sensitivity.mark_sealed(connection)
             limits = live.tuned(StoreLimits)
             Padding(lambda: live.now, env, limits).grow(connection, at_least=limits.wal_pages)
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

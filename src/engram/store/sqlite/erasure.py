@@ -20,9 +20,8 @@ from engram.guard.visibility import Visibility, require_owner, writable
 from engram.log import Log
 from engram.store.folder import clear_snapshots
 from engram.store.receipts import ReceiptRequest
-from engram.store.sqlite import audit, episodes, gaps, memory_rows, turns, working
+from engram.store.sqlite import audit, episodes, gaps, memory_rows, receipts, turns, working
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import receipts as quotas
 from engram.store.sqlite import vectors as vectors
 from engram.types import (
     SCOPE_DIMENSIONS,
@@ -149,7 +148,7 @@ class Erasure:
                     turns.forget_sources(connection, memory.key)
                     memory_rows.wipe_out(connection, memory)
                 audit.erase_digests(connection, [memory.id for memory in gone])
-                gaps.forget(connection, [memory.text for memory in gone])
+                gaps.delete_related(connection, [memory.text for memory in gone])
 
             work = self._counting(reader, remove, dry_run=dry_run)
             if not dry_run:
@@ -206,9 +205,9 @@ class Erasure:
             before, traces = count_rows(connection), Traces()
             remove(connection, traces)
             wanted = unique_traces(connection, traces)
-            working.forget_minds(connection, reader, wanted.words)
-            vectors.forget_numbers(connection)
-            quotas.forget_old(connection)
+            working.delete_saved_words(connection, reader, wanted.words)
+            vectors.invalidate_snapshots(connection)
+            receipts.clear_old_answers(connection)
             counts = removed_rows(before, count_rows(connection))
             if reader.role is not Role.OWNER:
                 counts = {table: count for table, count in counts.items() if table not in _SHARED_TABLES}

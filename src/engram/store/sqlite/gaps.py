@@ -1,7 +1,7 @@
-"""Questions that nothing here answered: noted while recall goes on, written in batches, offered again now and then (§4.5).
+"""Questions that found no answer: recorded by recall, written in batches, offered to be asked back now and then (§4.5).
 
-Reads do not write: what was asked waits here and goes in with the next batch of the audit. A row is a question of exactly one
-scope; at most `gap_rows` of each are kept, the latest.
+Reads do not write: questions wait in memory and are written with the next batch of the audit trail. A row is a question of one
+scope; the latest `gap_rows` of each scope are kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,43 @@ if TYPE_CHECKING:
 
 _WAITING = 256  # questions noted between two batches
 
-_TELLING = 4  # letters of a word that tells something
+_INFORMATIVE = 4  # least letters of a word that links a question to an erased memory
+
+
+class Gaps:
+    """Questions that found no answer."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def put(self, reader: Reader, text: str, *, answered: bool = False, offered: bool = False) -> None:
+        """Record a question that found no answer, that was `answered`, or that was `offered` to be asked back. Written later.
+
+        Questions of a reader that may not write are not recorded.
+        """
+        if reader.writes:
+            self._gate.questions.note(reader.scope, text, answered=answered, offered=offered)
+
+    def select(self, reader: Reader, *, limit: int, to_offer: bool = False) -> list[Gap]:
+        """Return questions that found no answer. `to_offer`: only of the reader's own scope and not offered within `gap_days`."""
+        limits = self._gate.limits
+        bounded(limit, limits.page_limit, "a page")
+        now = self._gate.env.now()
+        week = to_micros(now - timedelta(days=limits.gap_days)) if to_offer else None
+        kept = to_micros(now - timedelta(days=limits.gap_kept_days))
+        seen = readable(replace(reader, policy=Policy.OWN) if to_offer else reader)
+        if not to_offer:
+            self._gate.flush_audit(wait=True)
+        with self._gate.read(reader, "gaps") as connection:
+            found = read(connection, seen, limit=limit, asked_after=kept, offered_before=week)
+        self._gate.note(reader, "gaps", count=len(found))
+        return found
+
+    def recently_offered(self, reader: Reader, texts: Sequence[str]) -> set[str]:
+        """Return those of these questions that were offered in the reader's scope within `gap_days`."""
+        since = to_micros(self._gate.env.now() - timedelta(days=self._gate.limits.gap_days))
+        with self._gate.read(reader, "gaps") as connection:
+            return offered(connection, readable(replace(reader, policy=Policy.OWN)), texts, since)
 
 
 @mutable
@@ -43,7 +79,7 @@ Noted = Mapping[tuple[Scope, bytes], _Noted]
 
 
 class Questions:
-    """What was asked since the last batch."""
+    """Questions asked since the last batch."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -64,16 +100,16 @@ class Questions:
 
 
 def write(connection: apsw.Connection, noted: Noted, now: int, keep: int) -> None:
-    """In the transaction that is open. No index depends on it, so the change log stays as it is."""
+    """Write questions in the open transaction. No index depends on them, so they leave no entry in the change log."""
     for (scope, digest), one in noted.items():
         where = intern(connection, scope), bytes(connection.execute("SELECT blind(?)", (digest,)).get)
         if one.answered:
             connection.execute("DELETE FROM questions WHERE scope = ? AND digest = ?", where)
             continue
-        if one.times or one.offered:  # what nobody asked, and was offered, is remembered as that: 0 times
+        if one.times or one.offered:  # a question that was offered but never asked is stored with 0 times
             connection.execute(
                 f"""
-                INSERT INTO questions (scope, digest, text, times, asked_at) VALUES (?1, ?2, {_kept("?3", "?2")}, ?4, ?5)
+                INSERT INTO questions (scope, digest, text, times, asked_at) VALUES (?1, ?2, {_sealed("?3", "?2")}, ?4, ?5)
                 ON CONFLICT (scope, digest) DO UPDATE SET times = times + excluded.times,
                     asked_at = CASE WHEN excluded.times THEN excluded.asked_at ELSE asked_at END
                 """,
@@ -85,10 +121,10 @@ def write(connection: apsw.Connection, noted: Noted, now: int, keep: int) -> Non
 
 
 def put_new(connection: apsw.Connection, scope: int, text: str, now: int, keep: int) -> bool:
-    """Keep a question that nobody has asked yet; False if it is known."""
+    """Store a question that nobody has asked yet; False if it is known."""
     blind = bytes(connection.execute("SELECT blind(?)", (digest_of(text),)).get)
     before = connection.total_changes()
-    sql = f"INSERT OR IGNORE INTO questions (scope, digest, text, times, asked_at) VALUES (?1, ?2, {_kept('?3', '?2')}, 1, ?4)"
+    sql = f"INSERT OR IGNORE INTO questions (scope, digest, text, times, asked_at) VALUES (?1, ?2, {_sealed('?3', '?2')}, 1, ?4)"
     connection.execute(sql, (scope, blind, text, now))
     put = connection.total_changes() > before
     _keep_latest(connection, scope, keep)
@@ -106,17 +142,17 @@ def _keep_latest(connection: apsw.Connection, scope: int, keep: int) -> None:
 
 
 def seal_old(connection: apsw.Connection) -> None:
-    """Bring over what was noted before questions were sealed. There are few: `gap_rows` of each scope."""
+    """Seal the questions of earlier releases. There are few: `gap_rows` of each scope."""
     old: list[Any] = connection.execute("SELECT key, digest, text FROM questions WHERE unicode(text) <> 1").fetchall()
     for key, digest, text in old:
         blind = bytes(connection.execute("SELECT blind(?)", (digest,)).get)
         connection.execute(
-            f"UPDATE OR REPLACE questions SET digest = ?2, text = {_kept('?3', '?2')} WHERE key = ?1", (key, blind, text)
+            f"UPDATE OR REPLACE questions SET digest = ?2, text = {_sealed('?3', '?2')} WHERE key = ?1", (key, blind, text)
         )
 
 
-def _kept(text: str, digest: str) -> str:
-    """A question may ask for anything, so each is kept as closely as can be."""
+def _sealed(text: str, digest: str) -> str:
+    """Return the SQL of a sealed question. A question may hold any words, so each is confidential."""
     return f"shut('{Sensitivity.CONFIDENTIAL}', {text}, {_place(digest)})"
 
 
@@ -150,55 +186,19 @@ def read(connection: apsw.Connection, seen: Visibility, *, limit: int, asked_aft
 
 
 def offered(connection: apsw.Connection, seen: Visibility, texts: Sequence[str], since: int) -> set[str]:
-    """Those of these questions that were offered since."""
+    """Return those of these questions that were offered since a time (µs)."""
     visible, values = predicate(seen, "scope")
     sql = f"SELECT EXISTS (SELECT 1 FROM questions WHERE digest = blind(?) AND offered_at >= ? AND {visible})"
     return {text for text in texts if connection.execute(sql, (digest_of(text), since, *values)).get}
 
 
-def forget(connection: apsw.Connection, erased: Sequence[str]) -> None:
-    """Part of erasing: a question that shares a telling word with what was erased may tell of it."""
-    words = _telling(erased)
+def delete_related(connection: apsw.Connection, erased: Sequence[str]) -> None:
+    """Delete the questions that share an informative word with erased texts."""
+    words = _informative(erased)
     rows: list[Any] = connection.execute(f"SELECT key, unshut(text, {_place('digest')}) FROM questions").fetchall()
-    gone = [(key,) for key, text in rows if words & _telling([text])]
-    connection.executemany("DELETE FROM questions WHERE key = ?", gone)
+    related = [(key,) for key, text in rows if words & _informative([text])]
+    connection.executemany("DELETE FROM questions WHERE key = ?", related)
 
 
-def _telling(texts: Iterable[str]) -> set[str]:
-    return {word for text in texts for word in terms(text) if len(word) >= _TELLING}
-
-
-class Gaps:
-    """Questions that found no answer."""
-
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
-
-    def put(self, reader: Reader, text: str, *, answered: bool = False, offered: bool = False) -> None:
-        """Note that this was asked and found no answer; or one; or that it was offered to be asked back. Written later.
-
-        Who may not write leaves no question behind.
-        """
-        if reader.writes:
-            self._gate.questions.note(reader.scope, text, answered=answered, offered=offered)
-
-    def select(self, reader: Reader, *, limit: int, to_offer: bool = False) -> list[Gap]:
-        """Questions that found no answer. `to_offer`: of exactly this place, and not offered within `gap_days`."""
-        limits = self._gate.limits
-        bounded(limit, limits.page_limit, "a page")
-        now = self._gate.env.now()
-        week = to_micros(now - timedelta(days=limits.gap_days)) if to_offer else None
-        kept = to_micros(now - timedelta(days=limits.gap_kept_days))
-        seen = readable(replace(reader, policy=Policy.OWN) if to_offer else reader)
-        if not to_offer:
-            self._gate.flush_audit(wait=True)
-        with self._gate.read(reader, "gaps") as connection:
-            found = read(connection, seen, limit=limit, asked_after=kept, offered_before=week)
-        self._gate.note(reader, "gaps", count=len(found))
-        return found
-
-    def recently_offered(self, reader: Reader, texts: Sequence[str]) -> set[str]:
-        """Those of these questions that were offered here within `gap_days`."""
-        since = to_micros(self._gate.env.now() - timedelta(days=self._gate.limits.gap_days))
-        with self._gate.read(reader, "gaps") as connection:
-            return offered(connection, readable(replace(reader, policy=Policy.OWN)), texts, since)
+def _informative(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in terms(text) if len(word) >= _INFORMATIVE}

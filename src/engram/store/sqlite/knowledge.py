@@ -1,7 +1,7 @@
-"""The verbs on how much is known of what: figures of some memories, subjects that are named again and again, and doubts.
+"""Figures of how much is known: tallies of memories, subjects that several memories name, and doubts.
 
-Every statement counts under the reader's visibility, both ends of a dispute included: what somebody else keeps makes nothing
-better known and nothing doubtful. Of what more memories tell than `_MOST` the latest are looked at.
+Every count applies the reader's visibility, to both ends of a contradiction too: memories of others neither add knowledge nor
+cast doubt. Of a subject with more than `_MOST` memories the latest are counted.
 """
 
 from __future__ import annotations
@@ -24,11 +24,51 @@ if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
 
 
-_MOST = 500  # memories of one subject that are looked at
+_MOST = 500  # memories of one subject that are counted
 
 _LATEST = 5000  # memories that are sorted by category
 
-_NAMED = 2  # what is named once is no subject yet
+_NAMED = 2  # least memories of a subject
+
+
+class KnowledgeSurvey:
+    """Figures of how much is known about subjects, and of doubtful memories."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def tally(self, reader: Reader, keys: Sequence[int]) -> SubjectTally:
+        """Return figures of those of these memories that are active and visible; of very many the first are counted."""
+        marks = ", ".join("?" * len(keys[:_MOST]))
+        with self._gate.read(reader, "knows") as connection:
+            found = _tally(connection, readable(reader), f"m.key IN ({marks})", keys[:_MOST], self._stale())
+        self._gate.note(reader, "knows", count=found.memories)
+        return found if len(keys) <= _MOST else found._replace(memories=len(keys))
+
+    def subjects(self, reader: Reader, *, limit: int, without: Collection[str] = ()) -> list[KnownSubject]:
+        """Return entities that several memories name, and categories except `without`, those with most memories first."""
+        bounded(limit, self._gate.limits.page_limit, "a list of subjects")
+        with self._gate.read(reader, "knows") as connection:
+            seen, stale = readable(reader), self._stale()
+            sorts = [one for one in _categories(connection, seen, stale) if one.name not in without]
+            found = [*_named(connection, seen, limit, stale), *sorts]
+        self._gate.note(reader, "knows", count=len(found))
+        return sorted(found, key=lambda one: (-one.tally.memories, one.name))[:limit]
+
+    def doubts(self, reader: Reader, *, keys: Sequence[int] | None = None, limit: int) -> list[Gap]:
+        """Return contradicting pairs, the latest first, then old memories in frequent use, the most used first. `keys`: only
+        doubts about these memories.
+        """
+        bounded(limit, self._gate.limits.page_limit, "a page")
+        with self._gate.read(reader, "gaps") as connection:
+            disputes = _contested(connection, readable(reader), keys, limit)
+            found = disputes + _stale(connection, readable(reader), keys, limit - len(disputes), self._stale())
+        self._gate.note(reader, "gaps", count=len(found))
+        return found
+
+    def _stale(self) -> tuple[int, int]:
+        limits = self._gate.limits
+        return limits.stale_uses, to_micros(self._gate.env.now() - timedelta(days=limits.stale_days))
 
 
 def _tally(
@@ -41,7 +81,8 @@ def _tally(
 def _counting(
     seen: Visibility, by: str, which: str, values: Sequence[Any], stale: tuple[int, int]
 ) -> tuple[str, tuple[Any, ...]]:
-    """One statement that counts memories by something; in dispute is what another visible one stands against."""
+    """Return the statement that tallies memories by an expression, and its values. A contradiction counts if both ends are
+    visible."""
     visible, scopes = predicate(seen, "m.scope")
     other, _ = predicate(seen, "o.scope")
     sql = f"""
@@ -85,7 +126,7 @@ def _named(connection: apsw.Connection, seen: Visibility, limit: int, stale: tup
 
 
 def _categories(connection: apsw.Connection, seen: Visibility, stale: tuple[int, int]) -> list[KnownSubject]:
-    """Of the latest memories: what is counted for a map needs no look at every one."""
+    """Return the categories of the latest memories: an overview needs no scan of all."""
     visible, scopes = predicate(seen, "scope")
     latest = f"SELECT key FROM memories WHERE status = 'active' AND {visible} ORDER BY key DESC LIMIT {_LATEST}"
     found: list[Any] = connection.execute(*_counting(seen, "m.category", f"m.key IN ({latest})", scopes, stale)).fetchall()
@@ -153,42 +194,3 @@ def _gap(kind: GapKind, text: str, uses: int, at: int, *about: Memory) -> Gap:
 
 def moment(at: int | None) -> datetime | None:
     return None if at is None else from_micros(at)
-
-
-class KnowledgeSurvey:
-    """Figures of how much is known of a subject, and of what is doubtful."""
-
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
-
-    def tally(self, reader: Reader, keys: Sequence[int]) -> SubjectTally:
-        """Figures of those of these memories that the reader sees, and that are active; of very many the first are looked at."""
-        marks = ", ".join("?" * len(keys[:_MOST]))
-        with self._gate.read(reader, "knows") as connection:
-            found = _tally(connection, readable(reader), f"m.key IN ({marks})", keys[:_MOST], self._stale())
-        self._gate.note(reader, "knows", count=found.memories)
-        return found if len(keys) <= _MOST else found._replace(memories=len(keys))
-
-    def subjects(self, reader: Reader, *, limit: int, without: Collection[str] = ()) -> list[KnownSubject]:
-        """Names that several memories have, and categories but for some, the most told of first."""
-        bounded(limit, self._gate.limits.page_limit, "a list of subjects")
-        with self._gate.read(reader, "knows") as connection:
-            seen, stale = readable(reader), self._stale()
-            sorts = [one for one in _categories(connection, seen, stale) if one.name not in without]
-            found = [*_named(connection, seen, limit, stale), *sorts]
-        self._gate.note(reader, "knows", count=len(found))
-        return sorted(found, key=lambda one: (-one.tally.memories, one.name))[:limit]
-
-    def doubts(self, reader: Reader, *, keys: Sequence[int] | None = None, limit: int) -> list[Gap]:
-        """Memories that stand against each other, the latest such pairs first, then those that are much used and old, the most
-        used first; `keys`: only where one of these is concerned."""
-        bounded(limit, self._gate.limits.page_limit, "a page")
-        with self._gate.read(reader, "gaps") as connection:
-            disputes = _contested(connection, readable(reader), keys, limit)
-            found = disputes + _stale(connection, readable(reader), keys, limit - len(disputes), self._stale())
-        self._gate.note(reader, "gaps", count=len(found))
-        return found
-
-    def _stale(self) -> tuple[int, int]:
-        limits = self._gate.limits
-        return limits.stale_uses, to_micros(self._gate.env.now() - timedelta(days=limits.stale_days))

@@ -246,7 +246,7 @@ class Memories:
                 if new.tier is not old.tier:
                     self._reconciliation.retiered(connection, new)
                 if new.text != old.text or new.flagged > old.flagged:
-                    working.forget_handed(connection, [old.text])
+                    working.delete_handoffs_with(connection, [old.text])
                 if new.text != old.text:
                     new = self._reconciliation.understand(connection, reader, [new], self._gate.env.now())[0]
                     self._reconciliation.unfound(connection, new.key, self._gate.env.now())
@@ -304,7 +304,7 @@ class Memories:
                     for memory_id in dict.fromkeys(ids)
                 ]
                 if status != Status.ACTIVE:
-                    working.forget_handed(connection, [memory.text for memory in moved])
+                    working.delete_handoffs_with(connection, [memory.text for memory in moved])
                 return moved
 
             entries = [self._gate.audit.entry(reader, f"status:{status}", subject=memory_id, count=1) for memory_id in ids]

@@ -65,7 +65,7 @@ def write(connection: apsw.Connection, request: RequestDigests, answer: str) -> 
     )
 
 
-def forget_old(connection: apsw.Connection) -> None:
+def clear_old_answers(connection: apsw.Connection) -> None:
     """Empty the receipts of older releases, which may hold erased words. Their keys stay known."""
     connection.execute("UPDATE receipts SET body = NULL WHERE NOT plain")
 

@@ -95,7 +95,7 @@ class Reconciliation:
 
     def retiered(self, connection: apsw.Connection, memory: Memory) -> None:
         """A memory that is kept more or less closely says what it said: nothing is outdated. In the clear it names again."""
-        sensitivity.follow(connection, memory)
+        sensitivity.propagate_tier(connection, memory)
         if memory.tier is Sensitivity.CLEARTEXT:
             entities.note(connection, intern(connection, memory.scope), memory.key, memory.text, memory.speaker)
 
@@ -118,7 +118,7 @@ class Reconciliation:
             links.put(connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._gate.rules)
             if one.link == facts.SUPERSEDES:
                 old = self.move(connection, reader, one.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
-                working.forget_handed(connection, [old.text])
+                working.delete_handoffs_with(connection, [old.text])
             elif one.link == facts.OUTDATES:  # it stands without the fact; what follows from the rest is found again at rest
                 self.unfound(connection, memory_rows.required(connection, writable(reader), one.older).key, now)
         sure = transferred_confidence(memory.confidence, [one.confidence for one in outcomes if one.link != facts.CONTRADICTS])

@@ -1,4 +1,4 @@
-"""The statements on what a skill has beside its memory: how it has done, and its parts."""
+"""Skills: the side tables of a skill's memory, with its record of practice and its parts."""
 
 from __future__ import annotations
 
@@ -35,8 +35,68 @@ if TYPE_CHECKING:
 _CUE, _PRECONDITION, _STEP, _FAILURE, _REFINEMENT = "cue", "precondition", "step", "failure", "refinement"
 
 
+class Skills:
+    """Skills learned from episodes."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def put(
+        self,
+        reader: Reader,
+        skill: Skill,
+        draft: Draft,
+        *,
+        sources: Sequence[str] = (),
+        space: Space | None = None,
+        receipt: ReceiptRequest | None = None,
+    ) -> Skill:
+        """Store a new or changed skill. `sources`: ids of the episodes it was learned from."""
+        with self._gate.watched(reader, "skill", draft.memory.id):
+            check_memory(draft.memory, self._gate.live.now)
+            require_writable(reader, draft.memory.scope)
+            now = self._gate.env.now()
+
+            def work(connection: apsw.Connection) -> Skill:
+                memory = self._put_memory(connection, reader, draft, space, now)
+                put(connection, replace(skill, memory=memory))
+                taught = [Edge(memory.id, source, LEARNED_FROM) for source in sources]
+                edges.put(connection, writable(reader), taught, now, self._gate.rules)
+                return of(connection, [memory])[0]
+
+            return self._gate.write(reader, "skill", work, subject=draft.memory.id, receipt=receipt)
+
+    def _put_memory(
+        self, connection: apsw.Connection, reader: Reader, draft: Draft, space: Space | None, now: datetime
+    ) -> Memory:
+        if not draft.memory.id:
+            return turns.keep_draft(
+                connection, replace(draft, memory=self._gate.new_memory(draft.memory, draft.memory.scope, now)), space
+            )
+        old = memory_rows.required(connection, writable(reader), draft.memory.id)
+        changed = draft.memory.text != old.text
+        new = dated(draft.memory, version=old.version + changed, updated_at=now, status=old.status, key=old.key)
+        memory_rows.rewrite(connection, old, new)
+        if changed:
+            vectors.put_vector(connection, reader, new, draft.vector, space)
+        return new
+
+    def select(self, reader: Reader, *, ids: Sequence[str] | None = None, limit: int = 500) -> list[Skill]:
+        """Return active skills, the newest first; or those of `ids`."""
+        with self._gate.read(reader, "skills") as connection:
+            seen = readable(reader)
+            found = (
+                memory_rows.by_ids(connection, seen, ids)
+                if ids is not None
+                else memory_rows.by_keys(connection, seen, keys(connection, seen, limit))
+            )
+            made = of(connection, found)
+        self._gate.note(reader, "skills", count=len(made))
+        return made
+
+
 def put(connection: apsw.Connection, skill: Skill) -> None:
-    """Write all that it has anew; its memory is there."""
+    """Replace the rows of a skill; its memory exists."""
     key, done = skill.memory.key, skill.practice
     connection.execute("DELETE FROM skills WHERE memory = ?", (key,))
     connection.execute(
@@ -70,7 +130,7 @@ def put(connection: apsw.Connection, skill: Skill) -> None:
 
 
 def _parts(skill: Skill) -> Iterator[tuple[Value, ...]]:
-    """Each as (part, number, text, extra, weight, count, at)."""
+    """Yield the rows of a skill: (part, number, text, extra, weight, count, at)."""
     for n, cue in enumerate(skill.cues):
         yield _CUE, n, cue.stem, "", cue.weight, 0, None
     for n, condition in enumerate(skill.preconditions):
@@ -84,7 +144,7 @@ def _parts(skill: Skill) -> Iterator[tuple[Value, ...]]:
 
 
 def keys(connection: apsw.Connection, seen: Visibility, limit: int) -> list[int]:
-    """Skills in use, the newest first."""
+    """Return the keys of active skills, the newest first."""
     visible, values = predicate(seen, "m.scope")
     found: list[Any] = connection.execute(
         f"""
@@ -97,7 +157,7 @@ def keys(connection: apsw.Connection, seen: Visibility, limit: int) -> list[int]
 
 
 def of(connection: apsw.Connection, found: Sequence[Memory]) -> list[Skill]:
-    """Those of the memories that are skills with steps, in their order."""
+    """Return the skills among these memories, in their order."""
     return [skill for memory in found if (skill := _skill(connection, memory)) is not None]
 
 
@@ -133,63 +193,3 @@ def _skill(connection: apsw.Connection, memory: Memory) -> Skill | None:
 
 def _at(moment: int | None) -> datetime:
     return from_micros(moment or 0)
-
-
-class Skills:
-    """Skills learned from episodes."""
-
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
-
-    def put(
-        self,
-        reader: Reader,
-        skill: Skill,
-        draft: Draft,
-        *,
-        sources: Sequence[str] = (),
-        space: Space | None = None,
-        receipt: ReceiptRequest | None = None,
-    ) -> Skill:
-        """Keep a skill, new or as it is now; `sources` are the episodes it was learned from."""
-        with self._gate.watched(reader, "skill", draft.memory.id):
-            check_memory(draft.memory, self._gate.live.now)
-            require_writable(reader, draft.memory.scope)
-            now = self._gate.env.now()
-
-            def work(connection: apsw.Connection) -> Skill:
-                memory = self._put_memory(connection, reader, draft, space, now)
-                put(connection, replace(skill, memory=memory))
-                taught = [Edge(memory.id, source, LEARNED_FROM) for source in sources]
-                edges.put(connection, writable(reader), taught, now, self._gate.rules)
-                return of(connection, [memory])[0]
-
-            return self._gate.write(reader, "skill", work, subject=draft.memory.id, receipt=receipt)
-
-    def _put_memory(
-        self, connection: apsw.Connection, reader: Reader, draft: Draft, space: Space | None, now: datetime
-    ) -> Memory:
-        if not draft.memory.id:
-            return turns.keep_draft(
-                connection, replace(draft, memory=self._gate.new_memory(draft.memory, draft.memory.scope, now)), space
-            )
-        old = memory_rows.required(connection, writable(reader), draft.memory.id)
-        changed = draft.memory.text != old.text
-        new = dated(draft.memory, version=old.version + changed, updated_at=now, status=old.status, key=old.key)
-        memory_rows.rewrite(connection, old, new)
-        if changed:
-            vectors.put_vector(connection, reader, new, draft.vector, space)
-        return new
-
-    def select(self, reader: Reader, *, ids: Sequence[str] | None = None, limit: int = 500) -> list[Skill]:
-        """Skills in use, the newest first; or those of `ids`."""
-        with self._gate.read(reader, "skills") as connection:
-            seen = readable(reader)
-            found = (
-                memory_rows.by_ids(connection, seen, ids)
-                if ids is not None
-                else memory_rows.by_keys(connection, seen, keys(connection, seen, limit))
-            )
-            made = of(connection, found)
-        self._gate.note(reader, "skills", count=len(made))
-        return made

@@ -1,4 +1,4 @@
-"""The statements that ask the text index: which memories hold any of some terms, and how common a term is."""
+"""The full-text index: search by terms, frequencies of terms, and upkeep of the index."""
 
 from __future__ import annotations
 
@@ -29,14 +29,56 @@ if TYPE_CHECKING:
 
 
 Found = tuple[int, float]
-"""A memory's key, and how well it matches."""
+"""Key of a memory, and its score."""
 
 
 Condition = tuple[str, Sequence[int | float | str | bytes | None]]
-"""SQL on `memories AS m` that is led by AND, and its values: a filter, as `rows.conditions` renders it."""
+"""SQL on `memories AS m` that begins with AND, and its values: a filter, as `rows.conditions` makes it."""
 
 
 ACTIVE: Condition = (" AND m.status IN (?)", ("active",))
+
+
+_RANKED_FIRST = 4
+"""Matches ranked per requested hit, before filters: enough if one in four passes."""
+
+_WORDING_TERMS = 32  # terms of a question that are searched in earlier wordings: each costs a scan
+
+_WORDING = sealed.told("versions", "text", "v")
+
+
+class TextIndex:
+    """The full-text index over memories and their earlier wordings."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def search(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
+        """Return memories that hold any of the terms, best first."""
+        check_terms(terms)
+        if not terms:
+            return []
+        bounded(limit, self._gate.limits.page_limit, "a search")
+        with self._gate.read(reader, "search") as connection:
+            condition, narrow, around = rows.conditions(where), query.is_narrow(where), self._gate.limits.around_weight
+            hits = search_text(connection, readable(reader), condition, terms, limit, around, narrow=narrow)
+            found = [TextHit(key, score) for key, score in hits]
+        self._gate.note(reader, "search", count=len(found), digest=self._gate.audit.digest(" ".join(terms)))
+        return found
+
+    def frequencies(self, reader: Reader, terms: Sequence[str], *, most: int) -> list[int]:
+        """Return the number of memories in the whole vault that hold each term, counted up to `most`."""
+        check_terms(terms)
+        with self._gate.read(reader, "frequencies") as connection:
+            return [frequency(connection, term, most) for term in terms]
+
+    def search_versions(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter) -> list[TextHit]:
+        """Return memories whose wording at `where.as_of`, replaced since, holds any of the terms."""
+        check_terms(terms)
+        with self._gate.read(reader, "search") as connection:
+            found = search_wordings(connection, readable(reader), where, terms[:_WORDING_TERMS], limit) if terms else []
+        self._gate.note(reader, "search", count=len(found), digest=self._gate.audit.digest(" ".join(terms)))
+        return found
 
 
 def search_text(
@@ -49,14 +91,14 @@ def search_text(
     *,
     narrow: bool = False,
 ) -> list[Found]:
-    """Best first by BM25 over any of the terms. Each term is quoted, so no operator of the match language gets in.
+    """Return the memories that hold any of the terms, best first by BM25. Terms are quoted: none acts as an FTS5 operator.
 
     narrow: few memories pass the filter.
 
-    Two ways to the same answer. Where only the scope and the status decide, most matches usually pass: they are ranked, and
-    only the best of them are looked up (4.5 against 9.0 ms of CPU for 970 matches in a million memories, whose pages are
-    seldom at hand; no difference at 100,000). If that does not fill the answer although there are more matches, and for
-    narrower filters, all are filtered and what passes is ranked (2.9 against 4.9 ms at 100,000 if one in fifty does).
+    There are two ways to the same answer. If the filter is only scope and status, most matches usually pass: they are ranked, and
+    only the best are looked up (4.5 against 9.0 ms of CPU for 970 matches in a million memories, whose pages are
+    seldom cached; no difference at 100,000). If that does not fill the answer although there are more matches, and for
+    narrower filters, all matches are filtered and the rest is ranked (2.9 against 4.9 ms at 100,000 if one in fifty passes).
     """
     match = " OR ".join(_quoted(term) for term in terms)
     first = limit * _RANKED_FIRST
@@ -70,7 +112,7 @@ def search_text(
 def _ranked_then_filtered(
     connection: apsw.Connection, seen: Visibility, where: Condition, match: str, limit: int, first: int, around: float
 ) -> list[Found]:
-    """What passes among the `first` best: right if it fills `limit`, or if there are no more matches."""
+    """Return those of the `first` best matches that pass the filter: complete if they fill `limit`, or if there are no more."""
     visible, values = predicate(seen, "m.scope")
     extra, more = where
     sql = f"""
@@ -100,10 +142,6 @@ def _filtered_then_ranked(
     return list(found)
 
 
-_RANKED_FIRST = 4
-"""Matches ranked for each hit that is asked for, before filters: enough if one in four may be seen."""
-
-
 def _matches_more_than(connection: apsw.Connection, match: str, number: int) -> bool:
     return bool(connection.execute("SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT 1 OFFSET ?", (match, number)).get)
 
@@ -113,46 +151,9 @@ def _quoted(term: str) -> str:
 
 
 def frequency(connection: apsw.Connection, term: str, most: int) -> int:
-    """In how many memories a term stands, counted up to `most`."""
+    """Return the number of memories that hold a term, counted up to `most`."""
     sql = "SELECT count(*) FROM (SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT ?)"
     return int(connection.execute(sql, (_quoted(term), most)).get)
-
-
-class TextIndex:
-    """The full-text index over memories and their earlier wordings."""
-
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
-
-    def search(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter = Filter()) -> list[TextHit]:
-        """Memories that hold any of the terms, best first."""
-        check_terms(terms)
-        if not terms:
-            return []
-        bounded(limit, self._gate.limits.page_limit, "a search")
-        with self._gate.read(reader, "search") as connection:
-            condition, narrow, around = rows.conditions(where), query.is_narrow(where), self._gate.limits.around_weight
-            hits = search_text(connection, readable(reader), condition, terms, limit, around, narrow=narrow)
-            found = [TextHit(key, score) for key, score in hits]
-        self._gate.note(reader, "search", count=len(found), digest=self._gate.audit.digest(" ".join(terms)))
-        return found
-
-    def frequencies(self, reader: Reader, terms: Sequence[str], *, most: int) -> list[int]:
-        """In how many memories of the whole vault each term stands: what tells a rare word from a common one."""
-        check_terms(terms)
-        with self._gate.read(reader, "frequencies") as connection:
-            return [frequency(connection, term, most) for term in terms]
-
-    def search_versions(self, reader: Reader, terms: Sequence[str], *, limit: int, where: Filter) -> list[TextHit]:
-        """Memories by words that they had at `where.as_of` and no longer have."""
-        check_terms(terms)
-        with self._gate.read(reader, "search") as connection:
-            found = search_wordings(connection, readable(reader), where, terms[:_WORDING_TERMS], limit) if terms else []
-        self._gate.note(reader, "search", count=len(found), digest=self._gate.audit.digest(" ".join(terms)))
-        return found
-
-
-_WORDING_TERMS = 32  # of a question that are looked for in earlier wordings: each is a scan of them
 
 
 def index_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
@@ -160,7 +161,7 @@ def index_words(connection: apsw.Connection, key: int, text: str, around: str) -
 
 
 def unindex_words(connection: apsw.Connection, key: int, text: str, around: str) -> None:
-    """The index keeps no copy of the text, so it is told again what to take out."""
+    """Remove a memory's words from the index, which keeps no copy of them and needs them again."""
     connection.execute(
         "INSERT INTO lexicon (lexicon, rowid, words, around) VALUES ('delete', ?, ?, ?)", (key, layout(text), layout(around))
     )
@@ -175,8 +176,8 @@ def _around(connection: apsw.Connection, key: int) -> str:
     return str(connection.execute("SELECT around FROM contents WHERE memory = ?", (key,)).get or "")
 
 
-def reframe(connection: apsw.Connection, key: int, around: str) -> None:
-    """Tell the text index what stands around a memory now."""
+def set_surroundings(connection: apsw.Connection, key: int, around: str) -> None:
+    """Replace the words around a memory in the text index."""
     text, before = _indexed(connection, key), _around(connection, key)
     if before == around:
         return
@@ -186,7 +187,7 @@ def reframe(connection: apsw.Connection, key: int, around: str) -> None:
 
 
 def reindex(connection: apsw.Connection) -> None:
-    """Make the text index anew from the words; it holds nothing that cannot be made again."""
+    """Rebuild the text index from the rows."""
     connection.execute("INSERT INTO lexicon (lexicon) VALUES ('delete-all')")
     sql = f"SELECT m.key, {sealed.INDEXED}, c.around FROM contents AS c JOIN memories AS m ON m.key = c.memory ORDER BY m.key"
     for key, text, around in connection.execute(sql):
@@ -194,7 +195,7 @@ def reindex(connection: apsw.Connection) -> None:
 
 
 def count_mismatched(connection: apsw.Connection) -> int:
-    """How many memories the text index lacks or has too many."""
+    """Return how many memories the text index lacks, plus how many of its entries have no memory."""
     return int(
         connection.execute(
             """
@@ -205,13 +206,10 @@ def count_mismatched(connection: apsw.Connection) -> int:
     )
 
 
-_WORDING = sealed.told("versions", "text", "v")
-
-
 def search_wordings(
     connection: apsw.Connection, seen: Visibility, where: Filter, terms: Sequence[str], limit: int
 ) -> list[TextHit]:
-    """Memories whose wording at `where.as_of`, replaced since, holds any of the terms: by how many of them it holds."""
+    """Return memories whose wording at `where.as_of`, replaced since, holds any of the terms, scored by the share it holds."""
     if where.as_of is None:
         return []
     visible, values = predicate(seen, "m.scope")

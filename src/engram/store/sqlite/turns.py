@@ -113,7 +113,7 @@ def reframe(connection: apsw.Connection, turns: Sequence[int]) -> None:
     """Tell the text index anew what stands around the memories of these turns."""
     touched = [memory for turn in turns for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
     for memory in dict.fromkeys(touched):
-        text_index.reframe(connection, memory, frames(connection, memory))
+        text_index.set_surroundings(connection, memory, frames(connection, memory))
 
 
 def frames(connection: apsw.Connection, memory: int) -> str:
@@ -164,7 +164,7 @@ def forget_sources(connection: apsw.Connection, memory: int) -> None:
         waiting += [key for key in beside if key is not None and key not in waiting and key not in left]
         _remove(connection, turn)
     for other in dict.fromkeys(kin):
-        text_index.reframe(connection, other, frames(connection, other))
+        text_index.set_surroundings(connection, other, frames(connection, other))
     reframe(connection, left)
 
 
@@ -177,7 +177,7 @@ def expire(connection: apsw.Connection, before: int, limit: int) -> int:
     for turn in doomed:
         _remove(connection, turn)
     for memory in dict.fromkeys(kin):
-        text_index.reframe(connection, memory, frames(connection, memory))
+        text_index.set_surroundings(connection, memory, frames(connection, memory))
     reframe(connection, [turn for turn in near if turn not in set(doomed)])
     return len(doomed)
 

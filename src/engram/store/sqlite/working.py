@@ -1,12 +1,12 @@
-"""What an agent puts away when it stops, and takes up again: one row for each scope and name, and nobody else's.
+"""Saved working memory, checkpoints and hand-overs: one row per scope and name.
 
-Only who stands in exactly that scope reads it, whatever their policy: it is a train of thought, not knowledge. What was in mind
-(`MIND`) and what a program handed over (`HANDOFF`) may be copied from any memory, so they go for every scope when anything is
-erased; a checkpoint is its author's own text, and goes if it has a word that is said nowhere else any more. What was handed over
-also goes if it repeats a memory that is set aside or changed: it would stand in the next session's prompt.
+A row is read only from exactly its scope, whatever the reader's policy: it is a train of thought, not knowledge. Saved working
+memory (`MIND`) and hand-overs (`HANDOFF`) may copy any memory, so those of every scope are deleted when a memory is erased; a
+checkpoint is its author's own text, and is deleted if it holds a word that no memory holds any more. A hand-over is also deleted
+if it repeats a memory that is retired or changed: it would stand in the next session's prompt.
 
-A mind is always sealed (§10.19). The others are kept as closely as their words ask for and what they were copied from is, at once
-and later on: one that opens without `cryptography` spares the start of a session a sixth of its time.
+Saved working memory is always sealed (§10.19). The others have the tier of their words and sources, now and after changes: a row
+that needs no `cryptography` saves a sixth of the start of a session.
 """
 
 from __future__ import annotations
@@ -33,67 +33,10 @@ if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
 
 
-def _tiers(connection: apsw.Connection, sources: Sequence[str]) -> list[Sensitivity]:
-    """How closely memories of these ids and turns of these refs are kept, whosever they are: nobody is told. One that is not
-    there may have been anything."""
-    sql = """
-        WITH named AS (SELECT value FROM json_each(?))
-        SELECT id, tier FROM memories WHERE id IN (SELECT value FROM named)
-        UNION SELECT ref, tier FROM turns WHERE ref <> '' AND ref IN (SELECT value FROM named)
-    """
-    found: list[Any] = connection.execute(sql, (json.dumps(list(sources)),)).fetchall()
-    unknown = set(sources).difference(name for name, _ in found)
-    return [*(Sensitivity(tier) for _, tier in found), *([Sensitivity.CONFIDENTIAL] if unknown else [])]
-
-
 _BODY = """
     CASE WHEN substr(w.body, 1, 7) = CAST('sealed:' AS BLOB)
          THEN unseal(CAST(substr(w.body, 8) AS TEXT), w.scope, 'mind/' || w.name) ELSE w.body END
 """
-
-
-def last(connection: apsw.Connection, scope: Scope, name: str) -> tuple[datetime, bytes] | None:
-    """What was put away under this name in exactly this scope, and when."""
-    sql = f"""
-        SELECT w.saved_at, {_BODY}
-          FROM working_snapshots AS w JOIN scopes AS s ON s.key = w.scope
-         WHERE s.project = ? AND s.squad = ? AND s.agent = ? AND s.channel = ? AND s.user = ? AND w.name = ?
-    """
-    found: list[Any] = connection.execute(sql, (*scope_values(scope), name)).fetchall()
-    return next(((from_micros(at), _bytes(body)) for at, body in found), None)
-
-
-def _bytes(body: str | bytes) -> bytes:
-    return body.encode("latin-1") if isinstance(body, str) else bytes(body)
-
-
-def erased_since(connection: apsw.Connection, change: int) -> bool:
-    """If the log does not reach back that far, it is taken to be so."""
-    kept = int(connection.execute("SELECT coalesce(min(seq), 0) FROM changes").get)
-    return kept > change + 1 or bool(connection.execute("SELECT 1 FROM changes WHERE seq > ? AND what = 'erase'", (change,)).get)
-
-
-def forget_minds(connection: apsw.Connection, reader: Reader, words: Sequence[str]) -> None:
-    """Part of erasing: any mind may hold words of what was erased. Checkpoints are looked into where this reader may write."""
-    connection.execute("DELETE FROM working_snapshots WHERE name IN (?, ?)", (MIND, HANDOFF))
-    mine, values = predicate(writable(reader), "w.scope")
-    sql = f"SELECT w.scope, w.name, {_BODY} FROM working_snapshots AS w WHERE {mine}"
-    for scope, name, body in connection.execute(sql, values).fetchall():
-        told = _bytes(body).decode("utf-8", "replace").lower()  # type: ignore[arg-type]
-        if any(word.lower() in told for word in words):
-            connection.execute("DELETE FROM working_snapshots WHERE scope = ? AND name = ?", (scope, name))
-
-
-def forget_handed(connection: apsw.Connection, aside: Sequence[str]) -> None:
-    """Part of setting memories of these words aside, of saying them in other words, or of marking them as an attack."""
-    import json  # as they stand in what was handed over
-
-    said = [json.dumps(text, ensure_ascii=False) for text in aside]
-    sql = f"SELECT w.scope, {_BODY} FROM working_snapshots AS w WHERE w.name = ?"
-    for scope, body in connection.execute(sql, (HANDOFF,)).fetchall():
-        told = _bytes(body).decode("utf-8", "replace")  # type: ignore[arg-type]
-        if any(text in told for text in said):
-            connection.execute("DELETE FROM working_snapshots WHERE scope = ? AND name = ?", (scope, HANDOFF))
 
 
 class SavedWorking:
@@ -114,16 +57,16 @@ class SavedWorking:
         since: int | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> datetime | None:
-        """Keep this in place of what was put away before; when it was kept.
+        """Save a snapshot in place of the one of this name; return its time.
 
-        tier: how closely its words ask to be kept; sources: ids of memories and refs of turns that they were copied from.
-        None, and nothing is kept, if anything was erased after the change `since`: its words could be in what is to be kept.
+        tier: the sensitivity of its words; sources: ids of memories and refs of turns that they were copied from.
+        None, and no change, if a memory was erased after the change `since`: the snapshot could hold its words.
         """
         with self._gate.watched(reader, "suspend"):
             check_scope(reader.scope)
             require_writable(reader, reader.scope)
             if len(body) > (most := self._gate.live.now.turn_bytes):
-                raise ContentTooLarge(f"what is to be put away has {len(body):,} bytes; {most:,} is the most.")
+                raise ContentTooLarge(f"the snapshot of working memory has {len(body):,} bytes; the limit is {most:,}.")
             now = self._gate.env.now()
 
             def work(connection: apsw.Connection) -> datetime | None:
@@ -142,14 +85,14 @@ class SavedWorking:
             return self._gate.write(reader, "suspend", work, receipt=receipt)
 
     def load(self, reader: Reader, name: str) -> tuple[datetime, bytes] | None:
-        """What was put away under this name by whoever stood exactly here, and when."""
+        """Return the snapshot of this name in exactly the reader's scope, and its time."""
         with self._gate.read(reader, "resume") as connection:
-            found = last(connection, reader.scope, name)
+            found = read_snapshot(connection, reader.scope, name)
         self._gate.note(reader, "resume", count=int(found is not None))
         return found
 
     def drop(self, reader: Reader, *, receipt: ReceiptRequest | None = None) -> int:
-        """Remove all that was put away here; how many there were."""
+        """Delete all snapshots of the reader's scope; return how many there were."""
         with self._gate.watched(reader, "suspend"):
             require_writable(reader, reader.scope)
 
@@ -158,3 +101,60 @@ class SavedWorking:
                 return connection.changes()
 
             return self._gate.write(reader, "suspend", work, receipt=receipt)
+
+
+def _tiers(connection: apsw.Connection, sources: Sequence[str]) -> list[Sensitivity]:
+    """Return the tiers of memories of these ids and turns of these refs, visible or not, because no reader sees the result. A
+    missing one counts as confidential."""
+    sql = """
+        WITH named AS (SELECT value FROM json_each(?))
+        SELECT id, tier FROM memories WHERE id IN (SELECT value FROM named)
+        UNION SELECT ref, tier FROM turns WHERE ref <> '' AND ref IN (SELECT value FROM named)
+    """
+    found: list[Any] = connection.execute(sql, (json.dumps(list(sources)),)).fetchall()
+    unknown = set(sources).difference(name for name, _ in found)
+    return [*(Sensitivity(tier) for _, tier in found), *([Sensitivity.CONFIDENTIAL] if unknown else [])]
+
+
+def read_snapshot(connection: apsw.Connection, scope: Scope, name: str) -> tuple[datetime, bytes] | None:
+    """Return the snapshot of this name in exactly this scope, and its time."""
+    sql = f"""
+        SELECT w.saved_at, {_BODY}
+          FROM working_snapshots AS w JOIN scopes AS s ON s.key = w.scope
+         WHERE s.project = ? AND s.squad = ? AND s.agent = ? AND s.channel = ? AND s.user = ? AND w.name = ?
+    """
+    found: list[Any] = connection.execute(sql, (*scope_values(scope), name)).fetchall()
+    return next(((from_micros(at), _bytes(body)) for at, body in found), None)
+
+
+def _bytes(body: str | bytes) -> bytes:
+    return body.encode("latin-1") if isinstance(body, str) else bytes(body)
+
+
+def erased_since(connection: apsw.Connection, change: int) -> bool:
+    """Return True if a memory was erased after a change, or if the log does not reach back that far."""
+    kept = int(connection.execute("SELECT coalesce(min(seq), 0) FROM changes").get)
+    return kept > change + 1 or bool(connection.execute("SELECT 1 FROM changes WHERE seq > ? AND what = 'erase'", (change,)).get)
+
+
+def delete_saved_words(connection: apsw.Connection, reader: Reader, words: Sequence[str]) -> None:
+    """Delete saved working memory and hand-overs, which may hold erased words, and checkpoints in writable scopes that do."""
+    connection.execute("DELETE FROM working_snapshots WHERE name IN (?, ?)", (MIND, HANDOFF))
+    mine, values = predicate(writable(reader), "w.scope")
+    sql = f"SELECT w.scope, w.name, {_BODY} FROM working_snapshots AS w WHERE {mine}"
+    for scope, name, body in connection.execute(sql, values).fetchall():
+        saved = _bytes(body).decode("utf-8", "replace").lower()  # type: ignore[arg-type]
+        if any(word.lower() in saved for word in words):
+            connection.execute("DELETE FROM working_snapshots WHERE scope = ? AND name = ?", (scope, name))
+
+
+def delete_handoffs_with(connection: apsw.Connection, texts: Sequence[str]) -> None:
+    """Delete hand-overs that hold one of these texts, because a memory was retired, reworded or flagged."""
+    import json  # hand-overs are JSON, so the texts are searched in that form
+
+    quoted = [json.dumps(text, ensure_ascii=False) for text in texts]
+    sql = f"SELECT w.scope, {_BODY} FROM working_snapshots AS w WHERE w.name = ?"
+    for scope, body in connection.execute(sql, (HANDOFF,)).fetchall():
+        saved = _bytes(body).decode("utf-8", "replace")  # type: ignore[arg-type]
+        if any(text in saved for text in quoted):
+            connection.execute("DELETE FROM working_snapshots WHERE scope = ? AND name = ?", (scope, HANDOFF))
