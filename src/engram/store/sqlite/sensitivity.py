@@ -74,7 +74,7 @@ class SealedRows:
             return memory_rows.by_keys(connection, readable(reader), [row[0] for row in found])
 
     def put_screened(self, reader: Reader, edition: int, verdicts: Mapping[int, str]) -> int:
-        """Store the edition of the rules that screened these memories, and flag those with a reason; return how many were flagged.
+        """Store the edition of the rules that screened memories, flag those with a reason, and return how many were flagged.
 
         A memory that this edition has screened already is skipped. The reason is stored in the memory's status history.
         """
