@@ -1,12 +1,13 @@
 """The values of the public API under one name: frozen, without I/O, rows or wire form.
 
-A change makes a new value (`frozen.replace`). They are defined in `values/`: `identity` (scopes, readers), `memories`, `recall`
-(the answers of verbs) and `health` (the state of a vault). Values of episodes, skills, entities and background passes are
-imported from their own modules there.
+A change makes a new value (`frozen.replace`). They are defined in `values/`: `identity` (scopes, readers), `memories`, `turns`,
+`edges`, `recall` (the answers of verbs) and `health` (the state of a vault). Values of episodes, skills, entities and background
+passes are imported from their own modules there.
 """
 
 from __future__ import annotations
 
+from engram.values.edges import Edge as Edge
 from engram.values.health import Backup as Backup
 from engram.values.health import ChangeEvent as ChangeEvent
 from engram.values.health import ChangeEvents as ChangeEvents
@@ -33,18 +34,15 @@ from engram.values.memories import NEUTRAL as NEUTRAL
 from engram.values.memories import NO_ATTRIBUTES as NO_ATTRIBUTES
 from engram.values.memories import Affect as Affect
 from engram.values.memories import Draft as Draft
-from engram.values.memories import Edge as Edge
 from engram.values.memories import Fact as Fact
 from engram.values.memories import Kind as Kind
 from engram.values.memories import Memory as Memory
 from engram.values.memories import Page as Page
-from engram.values.memories import PendingTurn as PendingTurn
 from engram.values.memories import Proposition as Proposition
 from engram.values.memories import Space as Space
 from engram.values.memories import Status as Status
 from engram.values.memories import StatusChange as StatusChange
 from engram.values.memories import TextHit as TextHit
-from engram.values.memories import Turn as Turn
 from engram.values.memories import ValueSequence as ValueSequence
 from engram.values.memories import Version as Version
 from engram.values.recall import ArmSignal as ArmSignal
@@ -63,6 +61,8 @@ from engram.values.recall import Stage as Stage
 from engram.values.recall import Trust as Trust
 from engram.values.recall import Verdict as Verdict
 from engram.values.recall import Why as Why
+from engram.values.turns import PendingTurn as PendingTurn
+from engram.values.turns import Turn as Turn
 
 # Earlier names, kept for programs that import them.
 Change = ChangeLogEntry

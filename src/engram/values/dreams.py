@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
+from engram.values.edges import Edge
 from engram.values.frozen import field, frozen
-from engram.values.memories import Edge, Fact, Memory
+from engram.values.memories import Fact, Memory
 from engram.values.recall import Report
 
 

@@ -1,6 +1,8 @@
-"""Kinds of edges, and the numbers by which their confidence moves."""
+"""Edges between memories: their kinds, and the numbers by which their confidence moves."""
 
 from __future__ import annotations
+
+from datetime import datetime
 
 from engram.values.frozen import frozen
 
@@ -29,3 +31,16 @@ class EdgeWeights:
     edge_grace_days: float = 30.0  # how long an edge that is not stated again keeps its confidence
     edge_fade: float = 0.1  # confidence lost in every 30 days after that
     edge_floor: float = 0.2  # edges less confident than this are not followed
+
+
+@frozen
+class Edge:
+    """A typed, weighted and dated link from one memory to another, by id."""
+
+    source: str
+    target: str
+    kind: str
+    weight: float = 1.0
+    confidence: float = 1.0
+    created_at: datetime | None = None
+    reinforced_at: datetime | None = None  # the last time it was confirmed

@@ -1,4 +1,4 @@
-"""Memories and their parts: kinds and statuses, turns, facts, drafts, edges, versions and pages."""
+"""Memories and their parts: kinds and statuses, facts, drafts, versions, pages and vector spaces."""
 
 from __future__ import annotations
 
@@ -121,27 +121,6 @@ class Memory:
 
 
 @frozen
-class Turn:
-    """A verbatim message of a conversation. `ref` is the caller's own id for it."""
-
-    text: str
-    speaker: str = "user"
-    at: datetime | None = None
-    session: str | None = None
-    ref: str | None = None
-    tier: Sensitivity = Sensitivity.CLEARTEXT  # set by capture
-
-
-@frozen
-class PendingTurn:
-    """A turn that a language model has not read yet, with its key and the time since which it waits."""
-
-    key: int
-    since: datetime
-    turn: Turn
-
-
-@frozen
 class Fact:
     """A statement about a subject. `single`: the subject has one such object at a time; `holds` is False for what has ended."""
 
@@ -176,19 +155,6 @@ class Proposition:
     happened_at: datetime | None = None
     happened_until: datetime | None = None
     valid_from: datetime | None = None  # the start of an ongoing state, if the words name it
-
-
-@frozen
-class Edge:
-    """A typed, weighted and dated link from one memory to another, by id."""
-
-    source: str
-    target: str
-    kind: str
-    weight: float = 1.0
-    confidence: float = 1.0
-    created_at: datetime | None = None
-    reinforced_at: datetime | None = None  # the last time it was confirmed
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Filters of a listing or a search, and the values that pass between recall and the store while a question is answered."""
 
 from __future__ import annotations
 
