@@ -41,6 +41,5 @@ def traverse(
     memories = {memory.id: memory for memory in without_flagged(store.memories.get(reader, strongest), live.now)}
     return tuple(
         ReachedMemory(memories[reached], path.distance, path.strength, path.by, inferred.get(reached, ""))
-        for reached in strongest
-        if reached in memories and (path := paths[reached])
+        for reached, path in ((reached, paths[reached]) for reached in strongest if reached in memories)
     )
