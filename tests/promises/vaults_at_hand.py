@@ -44,7 +44,8 @@ def open_vault(
     **settings: object,
 ) -> Engram:
     """Open a vault with its key in hand, without automatic backups, and with patience for a loaded machine."""
-    given = {"backup_hours": 0, "write_patience_s": 60.0, **settings}
+    # `halves` looks for the audit entry of every row: long rounds read so much that the default limit would drop the oldest.
+    given = {"backup_hours": 0, "write_patience_s": 60.0, "audit_rows": 10_000_000, **settings}
     patient = [StoreLimits(read_patience_s=60.0), *tuning]
     return Engram.open(path, reader=reader, key=key, settings=given, env=env, tuning=patient)
 
