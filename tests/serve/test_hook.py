@@ -579,6 +579,10 @@ def test_modules_in_the_agents_working_folder_are_not_imported(
 
 
 HEAVY = {
+    "engram.engine",
+    "engram.guard.personal_data",
+    "engram.text.english.entities",
+    "engram.text.english.facts",
     "numkong",
     "numpy",
     "onnxruntime",
@@ -596,7 +600,7 @@ HEAVY = {
         ("session-start", {}, b"Asked last"),
     ],
 )
-def test_a_hook_that_a_host_waits_for_loads_neither_encoder_nor_numpy(
+def test_a_hook_that_a_host_waits_for_loads_neither_encoder_nor_rules_of_capture(
     made: Engram, tmp_path: Path, name: str, more: dict[str, str], answer: bytes
 ) -> None:
     keep("The API runs on Fly.io in Frankfurt")

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from engram.types import Latency
+from engram.values.health import Latency
 
 
 class Meter:

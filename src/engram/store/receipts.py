@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from engram.deadline import without_deadline
-from engram.types import Reader
 from engram.values.frozen import frozen, replace
+from engram.values.identity import Reader
 
 if TYPE_CHECKING:
     from engram.store.upkeep_ports import ReceiptsPort

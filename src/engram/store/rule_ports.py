@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Protocol
 
-from engram.types import Edge, Sensitivity
+from engram.values.edges import Edge
+from engram.values.identity import Sensitivity
 
 
 class TextRules(Protocol):

@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING, Any
 from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge, DimensionMismatch, InvalidContent, InvalidQuery
 from engram.guard import names
-from engram.types import SCOPE_DIMENSIONS, Edge, Kind, Memory, Scope, Sensitivity, Source, Status, Turn, scope_values
+from engram.values.edges import Edge
 from engram.values.frozen import replace
+from engram.values.identity import SCOPE_DIMENSIONS, Scope, Sensitivity, Source, scope_values
+from engram.values.memories import Kind, Memory, Status
+from engram.values.turns import Turn
 
 if TYPE_CHECKING:
     from engram.settings import Settings

@@ -17,9 +17,8 @@ import apsw
 from engram.crypto.digests import hmac_sha256
 from engram.env import Env, from_micros, to_micros
 from engram.store.validation import bounded
-from engram.types import Role
 from engram.values.frozen import replace
-from engram.values.identity import AuditEntry, Reader, Scope, scope_values
+from engram.values.identity import AuditEntry, Reader, Role, Scope, scope_values
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate

@@ -15,12 +15,8 @@ import apsw
 from engram.guard.visibility import readable, require_owner
 from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded
-from engram.types import (
-    ChangeEvent,
-    ChangeEvents,
-    ChangeLogEntry,
-    Reader,
-)
+from engram.values.health import ChangeEvent, ChangeEvents, ChangeLogEntry
+from engram.values.identity import Reader
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate

@@ -18,8 +18,8 @@ from engram.guard.visibility import Visibility, readable
 from engram.store.sqlite.rows import intern, predicate
 from engram.store.validation import bounded
 from engram.text.terms import digest_of, terms
-from engram.types import Policy, Reader, Scope, Sensitivity
 from engram.values.frozen import mutable, replace
+from engram.values.identity import Policy, Reader, Scope, Sensitivity
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate

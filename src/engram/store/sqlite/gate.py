@@ -38,7 +38,8 @@ from engram.store.sqlite.padding import hide_times
 from engram.store.sqlite.vault import VaultHandle
 from engram.store.sqlite.writer import FileUpkeep, Work, Writer
 from engram.store.validation import dated
-from engram.types import AuditEntry, Memory, Reader, Scope, scope_values
+from engram.values.identity import AuditEntry, Reader, Scope, scope_values
+from engram.values.memories import Memory
 
 T = TypeVar("T")
 _BACKGROUND: ContextVar[bool] = ContextVar("engram-background", default=False)

@@ -39,27 +39,19 @@ from engram.store.validation import (
     check_status,
     dated,
 )
-from engram.types import (
-    Counts,
-    Edge,
-    Memory,
-    Page,
-    Policy,
-    Reader,
-    Report,
-    Status,
-    StatusChange,
-    Turn,
-    Version,
-    scope_values,
-)
+from engram.values.edges import Edge
 from engram.values.frozen import fields, replace
+from engram.values.health import Counts
+from engram.values.identity import Policy, Reader, scope_values
+from engram.values.memories import Memory, Page, Status, StatusChange, Version
 from engram.values.query import CandidateTraits, Filter
+from engram.values.turns import Turn
 
 if TYPE_CHECKING:
     from engram.store.ports import Changes
     from engram.store.sqlite.gate import Gate
     from engram.store.sqlite.reconciliation import Reconciliation
+    from engram.values.recall import Report
 
 
 _FIXED = {"id", "key", "scope", "version", "learned_at", "updated_at", "status"}
@@ -312,4 +304,6 @@ class Memories:
 
 
 def _archived(memories: Sequence[Memory]) -> Report:
+    from engram.values.recall import Report  # late: a hook does without the values of recall (2 ms)
+
     return Report(operation="forget", ids=tuple(memory.id for memory in memories), counts={"memories": len(memories)})

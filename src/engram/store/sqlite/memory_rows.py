@@ -16,17 +16,10 @@ from engram.store.sqlite import rows
 from engram.store.sqlite.rows import intern, micros, predicate
 from engram.store.sqlite.text_index import _WORDING, _around, _indexed, index_words, unindex_words
 from engram.text.terms import identity_of
-from engram.types import (
-    NEUTRAL,
-    Counts,
-    Memory,
-    Sensitivity,
-    Status,
-    StatusChange,
-    Version,
-)
 from engram.values.frozen import replace
-from engram.values.identity import strictest
+from engram.values.health import Counts
+from engram.values.identity import Sensitivity, strictest
+from engram.values.memories import NEUTRAL, Memory, Status, StatusChange, Version
 from engram.values.query import CandidateTraits, Filter
 
 

@@ -16,10 +16,8 @@ import apsw
 from engram.errors import Conflict, KeyReused
 from engram.guard.visibility import require_writer
 from engram.store.receipts import AlreadyDone, ReceiptRequest
-from engram.types import (
-    Reader,
-)
 from engram.values.frozen import frozen
+from engram.values.identity import Reader
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate

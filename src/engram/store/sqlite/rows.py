@@ -19,8 +19,8 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.guard.visibility import Visibility
 from engram.store.sqlite import connection as sealed
-from engram.types import NEUTRAL, NO_ATTRIBUTES, Affect, Kind, Memory, Sensitivity, Source, Status
-from engram.values.identity import SCOPE_DIMENSIONS, Scope, scope_values
+from engram.values.identity import SCOPE_DIMENSIONS, Scope, Sensitivity, Source, scope_values
+from engram.values.memories import NEUTRAL, NO_ATTRIBUTES, Affect, Kind, Memory, Status
 from engram.values.query import Filter
 
 Value = None | int | float | str | bytes

@@ -17,11 +17,9 @@ from engram.store.validation import (
     check_terms,
 )
 from engram.text.terms import layout
-from engram.types import (
-    Reader,
-    TextHit,
-)
 from engram.values import query
+from engram.values.identity import Reader
+from engram.values.memories import TextHit
 from engram.values.query import Filter
 
 if TYPE_CHECKING:

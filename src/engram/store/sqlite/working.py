@@ -25,8 +25,7 @@ from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite.connection import PUT_AWAY
 from engram.store.sqlite.rows import intern, predicate
 from engram.store.validation import check_scope
-from engram.types import Sensitivity
-from engram.values.identity import Reader, Scope, scope_values, strictest
+from engram.values.identity import Reader, Scope, Sensitivity, scope_values, strictest
 from engram.values.working import HANDOFF, MIND
 
 if TYPE_CHECKING:
