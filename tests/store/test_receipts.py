@@ -13,6 +13,7 @@ from recall.vaults import KEY, hashing_encoder, store_of
 from serve.test_operations import arguments_of
 
 from engram.capture.limits import CaptureLimits
+from engram.dream.limits import DreamLimits
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import Conflict, InvalidContent, KeyReused, NotFound
@@ -23,12 +24,16 @@ from engram.types import Kind, Policy, Reader, Report, Role, Scope, Status, Turn
 ME = Reader(Scope(agent="rex"), Policy.AGENT_GLOBAL, Role.OWNER)
 CAT = "I adopted a grey cat named Miso in Oslo."
 DOG = "My dog is called Rex."
+_NO_UPKEEP = DreamLimits(warm_after_s=3600.0, care_pause_s=3600.0)
+"""Upkeep fills boxes a second after opening, which would change the rows that a test counts."""
 
 
 @pytest.fixture
 def mem(tmp_path: Path, env: Env) -> Iterator[Engram]:
     settings = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False}
-    with Engram.open(tmp_path / "v", reader=ME, key=KEY, env=env, settings=settings, embedder=hashing_encoder()) as mem:
+    with Engram.open(
+        tmp_path / "v", reader=ME, key=KEY, env=env, settings=settings, embedder=hashing_encoder(), tuning=[_NO_UPKEEP]
+    ) as mem:
         yield mem
 
 

@@ -74,7 +74,7 @@ def alone(batch: Batch, report: Report) -> Report:
     return sum_.report()
 
 
-def to_words(report: Report) -> str:
+def report_to_text(report: Report) -> str:
     """A report as text that a vault keeps with a request: ids, places and numbers. Of a very long one, the first verdicts."""
     plain = {
         "operation": report.operation,
@@ -86,7 +86,7 @@ def to_words(report: Report) -> str:
     return json.dumps(plain, separators=(",", ":"))
 
 
-def from_words(told: str) -> Report:
+def report_from_text(told: str) -> Report:
     plain = json.loads(told)
     verdicts = (Verdict(Fate(fate), *rest) for fate, *rest in plain["verdicts"])
     return Report(

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from engram.errors import RateLimited
 from engram.settings import Settings
-from engram.types import Memory
+from engram.types import Memory, Role
 from engram.values.frozen import fields, frozen, is_dataclass, replace
 
 T = TypeVar("T")
@@ -33,6 +33,12 @@ class RateLimits:
     per_minute: int
     per_session: int
     minute_setting: str = "ask_per_minute"
+
+
+def question_rates(settings: Settings, role: Role, session: bool) -> RateLimits:
+    """Return the rate limits of a caller: a guest, who may be anybody and probe, has its own; `session`: it asks in a session."""
+    name = "guest_ask_per_minute" if role is Role.GUEST else "ask_per_minute"
+    return RateLimits(getattr(settings, name), settings.ask_per_session if session else 0, name)
 
 
 def score_step(score: float) -> float:

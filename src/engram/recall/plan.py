@@ -25,7 +25,7 @@ from engram.text.english.courtesy import is_courtesy
 from engram.text.english.dates import read
 from engram.text.english.dates.frame import PAST
 from engram.text.terms import terms
-from engram.types import Kind, Mode
+from engram.types import Kind, Mode, Status, scope_values
 from engram.values.frozen import frozen, replace
 from engram.values.query import Filter
 
@@ -213,6 +213,15 @@ class Query:
     where: Filter = _ANY
     vector: Vectors | None = None
     contextualize: Callable[[Vectors], Vectors] | None = None
+
+
+def is_unrestricted(query: Query) -> bool:
+    """Return True if all that the reader knows now was searched, so that a question without an answer is a gap."""
+    where = query.where
+    if query.as_of is not None or query.mode is not None or where.fresh or list(where.statuses) != [Status.ACTIVE]:
+        return False
+    others = where.kinds, where.categories, where.without, where.since, where.until, where.attributes, where.as_of
+    return not any((*others, *scope_values(where.scope)))
 
 
 @frozen(kw_only=True)

@@ -1,87 +1,55 @@
-"""The verbs of what happens at rest: consolidating, dreaming, and taking a pass back."""
+"""The verbs of background passes: run them on request, list them, undo them."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from engram.capture.embeddings import fill
-from engram.capture.reports import from_words, to_words
+from engram.capture.reports import report_from_text, report_to_text
 from engram.dream.jobs import CONSOLIDATE, DREAM, jobs_named, jobs_of
-from engram.dream.runner import Progress, preview, run
-from engram.index.vectors.tiers import VectorLimits
-from engram.store.receipts import ReceiptRequest
+from engram.dream.passes import pass_from_text, pass_to_text, preview_pass, run_pass
+from engram.dream.runner import Progress
 from engram.types import Report
-from engram.values.dreams import Pass, PassReport, PassStatus
+from engram.values.dreams import Pass, PassReport
 from engram.verbs.view import View
 
-Tell = Callable[[Progress], None]
-
-_DERIVED = ".derived"
-
-
-def _told(done: PassReport) -> str:
-    """As a receipt has it: ids and numbers."""
-    changes = {what: list(ids) for what, ids in done.changes.items()}
-    return json.dumps([to_words(done), done.pass_id, done.ending, changes, done.before, done.after], separators=(",", ":"))
-
-
-def _again(told: str) -> PassReport:
-    report, pass_id, ending, changes, before, after = json.loads(told)
-    plain = from_words(report)
-    return PassReport(
-        operation=plain.operation,
-        ids=plain.ids,
-        counts=plain.counts,
-        notes=plain.notes,
-        pass_id=pass_id,
-        ending=None if ending is None else PassStatus(ending),
-        changes={what: tuple(ids) for what, ids in changes.items()},
-        before=before,
-        after=after,
-    )
+OnProgress = Callable[[Progress], None]
 
 
 def consolidate(
-    view: View, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: Tell = lambda progress: None
+    view: View, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: OnProgress = lambda progress: None
 ) -> PassReport:
-    """Merge what says the same, decide contradictions, put away what has faded, where this reader may write.
+    """Merge duplicates, decide contradictions and archive faded memories, where this reader may write.
 
-    It visits what changed since the last time. If recall of the vault's own memories gets worse by it, all of it is undone.
+    It visits what changed since the last time. If recall of the vault's own memories gets worse, the whole pass is undone.
     """
-    return _rest(view, CONSOLIDATE, jobs, dry_run, progress)
+    return _run(view, CONSOLIDATE, jobs, dry_run, progress)
 
 
-def dream(view: View, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: Tell = lambda progress: None) -> PassReport:
-    """All jobs that there are for a memory at rest, those of `consolidate` among them; `jobs` names some."""
-    return _rest(view, DREAM, jobs, dry_run, progress)
+def dream(
+    view: View, *, jobs: Sequence[str] = (), dry_run: bool = False, progress: OnProgress = lambda progress: None
+) -> PassReport:
+    """Run all background jobs, those of `consolidate` included; `jobs` names some."""
+    return _run(view, DREAM, jobs, dry_run, progress)
 
 
 def undo_dream(view: View, pass_id: str) -> Report:
-    """Take back what a pass did and nobody has changed since. What was corrected since does not come back."""
+    """Undo the changes of a pass that nobody has changed since. Memories corrected since do not come back."""
     write = partial(view.vault.store.dreams.undo, view.reader, pass_id)
-    return view.write_once(("undo_dream", pass_id), write, to_words, from_words)
+    return view.write_once(("undo_dream", pass_id), write, report_to_text, report_from_text)
 
 
 def dreams(view: View, *, limit: int = 20) -> Sequence[Pass]:
-    """What was done at rest, the latest first."""
+    """Return the passes, the latest first."""
     return view.vault.store.dreams.select(view.reader, limit=limit)
 
 
-def _rest(view: View, verb: str, names: Sequence[str], dry_run: bool, progress: Tell) -> PassReport:
-    vault, reader, jobs = view.vault, view.reader, jobs_named(names, jobs_of(verb))
-    context = vault.job_context(reader)
-    if context.index is not None:
-        context.index.settle(vault.live.tuned(VectorLimits).warm_patience_s)
+def _run(view: View, verb: str, names: Sequence[str], dry_run: bool, progress: OnProgress) -> PassReport:
+    jobs = jobs_named(names, jobs_of(verb))
     if dry_run:
-        return preview(context, jobs, verb=verb, on_progress=progress)
-
-    def write(*, receipt: ReceiptRequest | None) -> PassReport:
-        """Many transactions: one that is killed is gone on with, so its receipt comes last."""
-        done = run(context, jobs, vault.searcher, verb=verb, on_progress=progress)
-        if vault.embedder is not None and any(what.endswith(_DERIVED) for what in done.changes):
-            fill(vault.store, reader, vault.embedder, page=vault.live.now.embed_batch)
-        return done
-
-    return view.write_once((verb, [job.name for job in jobs]), write, _told, _again)
+        return preview_pass(view.vault, view.reader, verb, jobs, progress)
+    request = (verb, [job.name for job in jobs])
+    # A pass has many transactions, and a killed one is resumed, so its receipt is written after it.
+    return view.write_once(
+        request, lambda receipt: run_pass(view.vault, view.reader, verb, jobs, progress), pass_to_text, pass_from_text
+    )

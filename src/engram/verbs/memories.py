@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 
 from engram.capture.embeddings import SPACE
-from engram.capture.reports import from_words, to_words
+from engram.capture.reports import report_from_text, report_to_text
 from engram.errors import InvalidContent, InvalidQuery, NotFound
 from engram.log import Log
 from engram.recall import traversal
@@ -165,9 +165,9 @@ def forget(
     if erase:
         write = partial(store.erasure.erase, view.reader, ids, since=since)
         after = partial(view.vault.working_sets.forget, view.reader)
-        return view.write_once((name, ids, reason), write, to_words, from_words, after)
+        return view.write_once((name, ids, reason), write, report_to_text, report_from_text, after)
     write = partial(store.memories.archive, view.reader, ids, reason, since=since)
-    return view.write_once((name, ids, reason), write, to_words, from_words)
+    return view.write_once((name, ids, reason), write, report_to_text, report_from_text)
 
 
 def restore(view: View, memory_id: str) -> Memory:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 
-from engram.capture.reports import from_words, to_words
+from engram.capture.reports import report_from_text, report_to_text
 from engram.context.run import Run
 from engram.errors import InvalidContent
 from engram.types import Report, Turn
@@ -23,7 +23,7 @@ def observe(view: View, *turns: Turn, user: str | None = None, assistant: str | 
     observed = (*turns, *exchange)
     write = partial(view.vault.observer.observe, view.reader, observed, view.vault.session)
     after = partial(view.vault.prefetcher.follow, view.reader, observed)
-    return view.write_once(("observe", observed), write, to_words, from_words, after)
+    return view.write_once(("observe", observed), write, report_to_text, report_from_text, after)
 
 
 def ingest(view: View, turns: Iterable[Turn] | str, *, progress: Callable[[int], None] | None = None) -> Report:
@@ -35,7 +35,7 @@ def ingest(view: View, turns: Iterable[Turn] | str, *, progress: Callable[[int],
         raise InvalidContent("ingest takes turns or a text.", way_out="Pass a str or `engram.Turn`s.")
     comparable = turns if isinstance(turns, Sequence) else ()  # an iterator can be read only once
     write = partial(view.vault.observer.ingest_all, view.reader, turns, view.vault.session, progress)
-    return view.write_once(("ingest", comparable), write, to_words, from_words)
+    return view.write_once(("ingest", comparable), write, report_to_text, report_from_text)
 
 
 def begin(

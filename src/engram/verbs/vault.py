@@ -1,4 +1,4 @@
-"""The verbs that look things up, and those that care for the vault."""
+"""The verbs of the vault itself: its models, backups, health, audit, purge, access tokens, change events, rate limits."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from datetime import timedelta
 from functools import partial
 from typing import TypeVar
 
-from engram.capture.reports import from_words, to_words
+from engram.capture.reports import report_from_text, report_to_text
 from engram.crypto.access_tokens import AccessToken, GrantedToken, new_secret
 from engram.deadline import wait_limit
 from engram.errors import DiskFull, InvalidQuery, NotFound, WriteFailed
 from engram.guard import limits
-from engram.log import Log
 from engram.recall.selection import without_flagged
 from engram.types import (
     AuditEntry,
@@ -30,66 +29,62 @@ from engram.types import (
     Role,
     Scope,
 )
+from engram.values.frozen import replace
 from engram.verbs.view import View
 
 T = TypeVar("T")
 
 
-log = Log("engram")
-
-_FAR, _BROAD = 4, 64  # premises after the first, and subjects that are looked at, for what follows
-
-
-_EVIDENCE, _STRONG = 5, 3
-
-
 def encoder(view: View) -> EncoderState:
-    """Which encoder is in use, and whether it answers."""
+    """Return the encoder in use, and its trouble if it does not answer."""
     return view.vault.encoder()
 
 
 def language(view: View) -> LanguageModelState:
-    """Which language model reads what is said, whether it answers, and what it cost."""
+    """Return the language model in use, its trouble if it does not answer, and its cost."""
     return view.vault.language()
 
 
 def backup(view: View) -> Backup:
+    """Make a backup of the vault now. For its owner."""
     return view.write_once(
         ("backup",),
         partial(view.vault.store.health.backup, view.reader),
         lambda made: made.path.name,
-        partial(_backup_called, view),
+        partial(_backup_named, view),
     )
 
 
-def _backup_called(view: View, name: str) -> Backup:
-    for one in backups(view):
-        if one.path.name == name:
-            return one
+def _backup_named(view: View, name: str) -> Backup:
+    for made in backups(view):
+        if made.path.name == name:
+            return made
     raise NotFound("this backup was made before, and has been removed since.", way_out="See `engram backups`.")
 
 
 def backups(view: View) -> Sequence[Backup]:
+    """Return the backups of the vault."""
     return view.vault.store.health.backups(view.reader)
 
 
 def health(view: View) -> Health:
+    """Return the figures and warnings of the vault, and the level on which recall answers now."""
     return view.vault.health(view.reader)
 
 
 def doctor(view: View) -> Sequence[Finding]:
-    """What is wrong with the vault, how bad it is and what to do, worst first. For its owner; it changes nothing: mending
-    needs the vault to itself (`engram doctor --repair`)."""
+    """Return the problems of the vault, worst first, each with its severity and remedy. For its owner. Nothing is changed:
+    a repair needs exclusive use of the vault (`engram doctor --repair`)."""
     return view.vault.store.health.doctor(view.reader)
 
 
 def check(view: View) -> Sequence[str]:
-    """Verify the whole file; what is wrong with it, or nothing."""
+    """Verify the whole database file; return its problems."""
     return view.vault.store.health.check(view.reader)
 
 
 def audit(view: View, *, limit: int = 50) -> Sequence[AuditEntry]:
-    """Who did what, newest first; never what was said."""
+    """Return the audit trail, newest first: who did what, without any words of memories."""
     return view.vault.store.audit.select(view.reader, limit=limit)
 
 
@@ -103,21 +98,21 @@ def purge(
     project: str | None = None,
     dry_run: bool = False,
 ) -> Report:
-    """Remove everything of one user, agent, channel, squad or project from every table, for good.
+    """Remove everything of one user, agent, channel, squad or project from every table, for good. For the owner of the vault.
 
-    For the owner of the vault. The report counts what went, table by table; with `dry_run` nothing goes.
+    The report counts the removed rows by table; with `dry_run` nothing is removed.
     """
-    places = {"user": user, "agent": agent, "channel": channel, "squad": squad, "project": project}
-    given = [(dimension, name) for dimension, name in places.items() if name is not None]
+    names = {"user": user, "agent": agent, "channel": channel, "squad": squad, "project": project}
+    given = [(dimension, name) for dimension, name in names.items() if name is not None]
     if len(given) != 1:
-        raise InvalidQuery("a purge names one place.", way_out='Say whose: `purge(user="ann")`.')
+        raise InvalidQuery("a purge needs exactly one name.", way_out='Name one: `purge(user="ann")`.')
     dimension, name = given[0]
     if dry_run:
         return view.vault.store.erasure.purge(view.reader, dimension, name, dry_run=True)
 
     write = partial(view.vault.store.erasure.purge, view.reader, dimension, name)
     after = partial(view.vault.working_sets.forget, view.reader)
-    return view.write_once(("purge", dimension, name), write, to_words, from_words, after)
+    return view.write_once(("purge", dimension, name), write, report_to_text, report_from_text, after)
 
 
 def grant(
@@ -130,19 +125,19 @@ def grant(
     writes: bool = False,
     days: float | None = None,
 ) -> GrantedToken:
-    """Make a token for a caller from the network; its secret is told now and never again.
+    """Make an access token for a caller from the network. Its secret is returned now and never again.
 
-    It stands where this reader does, or in `scope`, and only reads unless `writes`. A guest that writes does so under its
-    channel's tag: the token's name, if the scope has none.
+    Its scope is `scope` or the reader's; it only reads unless `writes`. A guest that writes needs a channel: the token's name,
+    if the scope has none.
     """
     now = view.vault.env.now()
-    place = view.reader.scope if scope is None else scope
-    if role is Role.GUEST and writes and not place.channel:
-        place = Scope(place.project, place.squad, place.agent, name, place.user)
+    granted = view.reader.scope if scope is None else scope
+    if role is Role.GUEST and writes and not granted.channel:
+        granted = replace(granted, channel=name)
     token = AccessToken(
         id=view.vault.env.new_id(),
         name=name,
-        scope=place,
+        scope=granted,
         policy=policy,
         role=role,
         writes=writes,
@@ -154,47 +149,48 @@ def grant(
 
 
 def tokens(view: View) -> Sequence[AccessToken]:
+    """Return the access tokens, without their secrets."""
     return view.vault.store.access_tokens.select(view.reader)
 
 
 def revoke(view: View, token_id: str) -> AccessToken:
+    """End the access of a token."""
     return view.vault.store.access_tokens.revoke(view.reader, token_id)
 
 
 def holder(view: View, secret: str) -> AccessToken | None:
-    """Whose secret this is, for a face that establishes identities; None if nobody's."""
+    """Return the token of a secret, for servers that establish identities; None if there is none."""
     return view.vault.store.access_tokens.holder(secret)
 
 
 def events(view: View, *, after: int | None = None, limit: int = 100) -> ChangeEvents:
-    """What changed among what this reader may see, after a point (none: from now on): ids, never words.
+    """Return changes of visible memories after a point of the change log (None: from now on): ids, without words.
 
-    If it says `missed`, the log does not reach back to that point: read anew what you hold.
+    If `missed` is True, the log does not reach back to that point, and a caller must read all memories again.
     """
-    store = view.vault.store
-    return (
-        ChangeEvents((), store.changes.latest(view.reader)) if after is None else store.changes.events(view.reader, after, limit)
-    )
+    changes = view.vault.store.changes
+    if after is None:
+        return ChangeEvents((), changes.latest(view.reader))
+    return changes.events(view.reader, after, limit)
 
 
 def ration(view: View, session: str | None = None) -> None:
-    """Count a question that a caller from outside asks, over all processes; `RateLimited` if it is one too many.
+    """Count a question from the network, over all processes; raise `RateLimited` if there are too many.
 
-    By the minute; in a session too, where it is asked in one. An agent is the user's own: its rate stops one
-    that runs away. A guest may be anybody, and probe. A vault that cannot be written now answers uncounted.
+    Counted by the minute, and by session if there is one. The rate of an agent stops one that runs away; a guest may be anybody.
+    A vault that cannot be written at the moment answers without counting.
     """
-    vault, settings = view.vault, view.vault.live.now
-    which = "guest_ask_per_minute" if view.reader.role is Role.GUEST else "ask_per_minute"
-    rates = limits.RateLimits(getattr(settings, which), settings.ask_per_session if session else 0, which)
+    vault = view.vault
+    rates = limits.question_rates(vault.live.now, view.reader.role, bool(session))
     if rates.per_minute or rates.per_session:
         with suppress(DiskFull, WriteFailed):
             vault.store.quotas.count_question(view.reader, session or "", vault.env.now(), rates)
 
 
 def release(view: View, since: float | None = None, timeout: float | None = None) -> float:
-    """Hold back what was asked for at the moment `since` until the next point of the grid (`answer_grid_ms`); the moment now.
+    """Delay the answer to a call that began at `since` to the next point of the grid (`answer_grid_ms`); return the time now.
 
-    A deadline is kept: nothing is held back beyond `timeout` seconds after `since`, or beyond one that is in force.
+    Times are of the monotonic clock. The delay ends `timeout` seconds after `since` at the latest, or at the current deadline.
     """
     env = view.vault.env
     if since is not None:
@@ -207,11 +203,11 @@ def release(view: View, since: float | None = None, timeout: float | None = None
 
 
 def coarse(view: View, answer: T) -> T:
-    """An answer as callers from outside get it: its scores in steps, with noise if that is set, without timings."""
+    """Return an answer as callers from the network get it: scores in steps, with noise if that is set, and no timings."""
     env = view.vault.env
     return limits.coarsen(answer, view.vault.live.now.score_noise, lambda: int.from_bytes(env.random(6)) / (1 << 48))
 
 
 def sound(view: View, memories: Iterable[Memory]) -> list[Memory]:
-    """Those of them that may stand in a prompt: what reads as an attack is left out."""
+    """Return the memories that may go into a prompt, without those that are flagged as attacks."""
     return without_flagged(memories, view.vault.live.now)
