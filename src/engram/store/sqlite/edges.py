@@ -1,4 +1,4 @@
-"""The statements on links between memories. Both ends must be ones that the reader may see, or for a new link write."""
+"""Edges between memories. Both ends must be visible to the reader, or writable for a new edge."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _linked(
 def _named_alike(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], fan: int, most: int) -> list[Hop]:
     at_here, values = predicate(seen, "a.scope")
     at_there, _ = predicate(seen, "b.scope")
-    # Counted only as far as it matters: a name that everything bears is not counted through.
+    # Counted only up to `fan`: a name that most memories mention is not counted to the end.
     sql = f"""
         WITH named AS MATERIALIZED (
             SELECT n.memory AS here, n.entity AS entity,
@@ -111,7 +111,7 @@ def _passing(connection: apsw.Connection, seen: Visibility, keys: Sequence[int],
 
 
 _AT_ONCE = 500
-"""Ids in one statement: well under SQLite's limit on parameters."""
+"""Ids per statement: well under SQLite's limit on parameters."""
 
 
 _CIRCLE = f"""
@@ -125,17 +125,17 @@ _CIRCLE = f"""
 
 
 def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], now: datetime, rules: StoreRules) -> int:
-    """Link memories by their ids; a link that is there is surer for it. All that is told is linked, or nothing."""
+    """Store edges, all or none; an existing edge is reinforced. Return how many were stored."""
     wanted = list(dict.fromkeys(end for edge in edges for end in (edge.source, edge.target)))
     keys = {memory.id: memory.key for memory in memory_rows.by_ids(connection, owned, wanted)}
     if len(keys) < len(wanted):
-        raise NotFound(f"{len(wanted) - len(keys)} of the memories to be linked cannot be used by this identity.")
+        raise NotFound(f"{len(wanted) - len(keys)} of the memories to link cannot be used by this identity.")
     for told in edges:
         source, target = keys[told.source], keys[told.target]
         known = _one(connection, source, target, told)
         if known is None and closes(connection, source, target, told):
             raise InvalidQuery(
-                f"this {told.kind} link would close a circle: what came of something cannot be what it came from.",
+                f"this {told.kind} link would close a cycle: a memory cannot be derived from its own derivation.",
                 way_out="Link them the other way round, or by a kind that goes both ways, such as `related_to`.",
             )
         edge = told if known is None else rules.reinforced(known, told, now)
@@ -166,7 +166,7 @@ def known(connection: apsw.Connection, source: int, target: int, kind: str) -> b
 
 
 def closes(connection: apsw.Connection, source: int, target: int, told: Edge) -> bool:
-    """Would this link, if it is new, close a circle?"""
+    """Return True if this edge would close a cycle of a kind that must have none."""
     return told.kind in ACYCLIC and bool(connection.execute(_CIRCLE, (target, *sorted(ACYCLIC), source)).get)
 
 
@@ -179,7 +179,7 @@ def _one(connection: apsw.Connection, source: int, target: int, told: Edge) -> E
 
 
 def at(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[Edge]:
-    """Links into and out of `ids`, where both ends are visible."""
+    """Return the edges into and out of `ids` whose ends are both visible."""
     found: set[Edge] = set()
     ids = [memory_id for memory_id in ids if memory_rows.is_text(memory_id)]
     for start in range(0, len(ids), _AT_ONCE):
@@ -227,7 +227,7 @@ class Edges:
         return found
 
     def among(self, reader: Reader, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:
-        """Links of these kinds into or out of these memories, by keys: (source, target, kind); both ends active."""
+        """Return edges of these kinds into or out of these memories as (source, target, kind), both ends active."""
         with self._gate.read(reader, "links") as connection:
             return among(connection, readable(reader), keys, kinds) if keys else []
 
@@ -246,28 +246,32 @@ class Edges:
             )
 
     def linked(self, reader: Reader, keys: Sequence[int], now: datetime, *, most: int) -> list[Hop]:
-        """Links from these memories to active ones, either way round, the surest first; what is hardly sure is not followed."""
+        """Return hops over edges from these memories to active ones, in both directions, the surest first; unsure edges are left
+        out.
+        """
         with self._gate.read(reader, "links") as connection:
             return _linked(connection, readable(reader), keys, now, self._gate.live.tuned(EdgeWeights), most) if keys else []
 
     def sharing_entities(self, reader: Reader, keys: Sequence[int], *, fan: int, most: int) -> list[Hop]:
-        """From these memories to active ones that name the same; what more than `fan` memories name leads nowhere."""
+        """Return hops from these memories to active ones that mention the same entity; entities of more than `fan` memories are
+        left out.
+        """
         with self._gate.read(reader, "links") as connection:
             return _named_alike(connection, readable(reader), keys, fan, most) if keys else []
 
     def naming(self, reader: Reader, names: Sequence[str], *, most: int) -> list[Hop]:
-        """Active memories that name one of these, by whatever name, the latest of each; `here` is the place among `names`."""
+        """Return hops to the latest active memories that mention one of these entities; `here` is the index in `names`."""
         with self._gate.read(reader, "links") as connection:
             return _naming(connection, readable(reader), [self._gate.rules.folded(name) for name in names], most) if names else []
 
     def passing(self, reader: Reader, keys: Sequence[int], where: Filter) -> set[int]:
-        """Those of these memories that are visible and pass a filter."""
+        """Return those of these memories that are visible and pass a filter."""
         with self._gate.read(reader, "keys") as connection:
             return _passing(connection, readable(reader), keys, where) if keys else set()
 
 
 def among(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:
-    """Links of these kinds into or out of these memories, both ends visible and active: (source, target, kind)."""
+    """Return edges of these kinds into or out of these memories as (source, target, kind), both ends visible and active."""
     at_source, values = predicate(seen, "a.scope")
     at_target, _ = predicate(seen, "b.scope")
     keys_, kinds_ = ", ".join("?" * len(keys)), ", ".join("?" * len(kinds))

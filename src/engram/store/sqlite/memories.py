@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 _FIXED = {"id", "key", "scope", "version", "learned_at", "updated_at", "status"}
-"""What `update` may not touch: identity and place never change, the rest has verbs of its own."""
+"""Fields that `update` may not change: identity and scope never change, the others have methods of their own."""
 
 
 def _changeable(changes: Mapping[str, object]) -> Mapping[str, object]:
@@ -66,7 +66,7 @@ def _changeable(changes: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _listing(operation: str, reader: Reader, where: Filter) -> bytes:
-    """What a cursor belongs to: the same words for the same listing, however its filter was written."""
+    """Return the text that a cursor is bound to: equal for equal listings, however the filter was written."""
     who = (*scope_values(reader.scope), reader.policy.value, reader.role.value)
     lists = [sorted(map(str, names)) for names in (where.kinds, where.categories, where.without, where.statuses)]
     times = [moment and to_micros(moment) for moment in (where.since, where.until, where.as_of)]
@@ -78,7 +78,7 @@ class Memories:
     """Memories: read, list, add, change; their versions and statuses."""
 
     def __init__(self, gate: Gate, reconciliation: Callable[[], Reconciliation]) -> None:
-        """reconciliation: called with the first write; its rules take longer to load than a hook has."""
+        """Make the part. `reconciliation` is called at the first write: loading it takes longer than a hook has."""
         self._gate = gate
         self._make_reconciliation = reconciliation
 
@@ -87,7 +87,7 @@ class Memories:
         return self._make_reconciliation()
 
     def fetch(self, reader: Reader, keys: Sequence[int], *, as_of: datetime | None = None) -> list[Memory]:
-        """The visible ones among `keys`, in that order; with `as_of` as they stood at that moment."""
+        """Return the visible memories among `keys`, in that order; with `as_of`, as they were at that time."""
         with self._gate.read(reader, "fetch") as connection:
             found = by_keys(connection, readable(reader), keys)
             if as_of is not None:
@@ -106,7 +106,7 @@ class Memories:
         return memories
 
     def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
-        """Newest first. A page goes on below the key of the last row: what comes or goes meanwhile moves nothing else."""
+        """Return a page of memories, newest first. A cursor continues below the last key, so inserts and deletions shift nothing."""
         bounded(limit, self._gate.limits.page_limit, "a page")
         check_filter(where.kinds, where.statuses, where.since, where.until)
         about, secret = _listing("list", reader, where), self._gate.opened.cursor_key
@@ -118,7 +118,7 @@ class Memories:
         return Page(tuple(found[:limit]), ciphers.seal_cursor(found[limit - 1].key, about, secret) if more else None)
 
     def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]:
-        """The visible ones among `ids`, in that order."""
+        """Return the visible memories among `ids`, in that order."""
         with self._gate.read(reader, "get") as connection:
             found = by_ids(connection, readable(reader), ids)
         for memory in found:
@@ -128,17 +128,17 @@ class Memories:
         return found
 
     def traits(self, reader: Reader, keys: Sequence[int]) -> dict[int, CandidateTraits]:
-        """Who said each of these memories, in which session, when, and how much it tells."""
+        """Return speaker, session, time and informativeness of the visible ones of these memories, by key."""
         with self._gate.read(reader, "heard") as connection:
             return traits(connection, readable(reader), keys)
 
     def lasting(self, reader: Reader, keys: Sequence[int]) -> set[int]:
-        """Those of these memories that say since when something goes on."""
+        """Return the keys of those of these memories that have a `valid_from`."""
         with self._gate.read(reader, "heard") as connection:
             return lasting(connection, readable(reader), keys)
 
     def record_access(self, reader: Reader, keys: Sequence[int]) -> None:
-        """Count that these were given as an answer. Who may not write moves no counts."""
+        """Count these memories as recalled; no count for a reader that may not write."""
         if reader.writes:
             self._gate.accesses.note(keys)
 
@@ -155,12 +155,12 @@ class Memories:
         return found
 
     def by_digest(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, str]:
-        """Ids of active memories, written from exactly where this reader stands, that say the same."""
+        """Map these digests to the ids of active memories of exactly the reader's scope."""
         with self._gate.read(reader, "digests") as connection:
             return by_digest(connection, readable(replace(reader, policy=Policy.OWN)), wanted)
 
     def keys_having(self, reader: Reader, where: Filter) -> list[int]:
-        """Keys of the visible memories that a filter lets pass: for an index that does not hold what it asks."""
+        """Return the keys of the visible memories that pass a filter, for an index that lacks the filter's columns."""
         with self._gate.read(reader, "keys") as connection:
             return keys_having(connection, readable(reader), where)
 
@@ -169,10 +169,10 @@ class Memories:
             return counts(connection, readable(reader))
 
     def export(self, reader: Reader, *, after: int, limit: int) -> tuple[list[Memory], list[tuple[int, int, Turn]], list[Edge]]:
-        """All that is known above a key, in the order it came: memories, (memory, number, turn) they came from, links."""
+        """Return the visible memories above a key in key order, their turns as (memory, number, turn), and their edges."""
         bounded(limit, self._gate.limits.page_limit, "a page")
         with self._gate.read(reader, "export") as connection:
-            from engram.store.sqlite import edges, turns  # late: a hook reads memories too, and waits for every module
+            from engram.store.sqlite import edges, turns  # late, for the start-up time of a hook
 
             seen = readable(reader)
             found = export_rows(connection, seen, after=after, limit=limit)
@@ -182,7 +182,7 @@ class Memories:
         return found, said, linked
 
     def add(self, reader: Reader, drafts: Sequence[Memory], *, timeout: float | None = None) -> list[Memory]:
-        """Keep new memories, all or none; returns them with ids, keys and dates."""
+        """Store new memories, all or none; return them with ids, keys and dates."""
         with self._gate.watched(reader, "add"):
             settings = self._gate.live.now
             for draft in drafts:
@@ -220,7 +220,7 @@ class Memories:
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Memory:
-        """Change a memory; an earlier wording stays as a version. `since`: its `updated_at`, if it must still be that."""
+        """Change a memory; the earlier wording becomes a version. `since`: raise Conflict if `updated_at` is another."""
         with self._gate.watched(reader, "update", memory_id):
 
             def work(connection: apsw.Connection) -> Memory:
@@ -283,7 +283,7 @@ class Memories:
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
-        """Change the status of memories, all or none; `since` as for `update`."""
+        """Change the status of memories, all or none. `since`: as for `update`."""
         with self._gate.watched(reader, "status"):
             check_status(status, reason, self._gate.live.now)
             now = self._gate.env.now()

@@ -24,6 +24,7 @@ from engram.values.query import CandidateTraits, Filter
 
 
 def unchanged(memory: Memory, since: datetime | None) -> Memory:
+    """Return the memory; raise Conflict if `since` is given and is not its `updated_at`."""
     if since is not None and memory.updated_at != since:
         raise Conflict("this memory was changed since it was read.")
     return memory
@@ -47,9 +48,9 @@ _PUT_WORDS = f"""
 
 
 def insert(connection: apsw.Connection, memory: Memory, around: str = "", place: int | None = None) -> Memory:
-    """Add one memory that already has its id and dates; returns it with its key.
+    """Insert a memory that has its id and dates; return it with its key.
 
-    around: what was said beside it; place: the key of its scope, where that is known.
+    around: words said beside it, for the text index; place: the key of its scope, if known.
     """
     scope = intern(connection, memory.scope) if place is None else place
     connection.execute(_PUT, (memory.id, scope, *_narrow(connection, memory)))
@@ -65,7 +66,7 @@ def insert(connection: apsw.Connection, memory: Memory, around: str = "", place:
 
 
 def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str = "") -> None:
-    """Replace a memory's row by `new` (same id and key); an earlier wording is kept as a version."""
+    """Replace the row of a memory by `new` (same id and key); the earlier wording becomes a version."""
     key = old.key
     if new.text != old.text or new.tier is not old.tier:
         _reword(connection, old, new)
@@ -99,13 +100,13 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
 
 
 def _reword(connection: apsw.Connection, old: Memory, new: Memory) -> None:
-    """The earlier wording becomes a version, and the text index and the vector follow. Before the row itself is changed."""
+    """Store the earlier wording as a version, and update text index and vector. Called before the row itself is changed."""
     key, around = old.key, _around(connection, old.key)
     unindex_words(connection, key, _indexed(connection, key), around)
     index_words(connection, key, sealed.indexed_words(connection, new), around)
     if new.tier is not old.tier:
         sealed.retier(connection, key, old.tier, new.tier)
-        # The topic of its box has words of it, and is made anew from what may be told.
+        # The topic of its box may hold its words; it is made again from the words that the new tier allows.
         connection.execute("UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)", (key,))
     if new.text != old.text:
         wording = sealed.kept("versions", "text", "?4", "?3", ("?1", "?2"))
@@ -139,7 +140,7 @@ def log_status(connection: apsw.Connection, memory: Memory, change: StatusChange
 
 
 def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
-    """Overwrite, then delete (§10.6.1). `secure_delete` zeroes what is freed, and the text index forgets the terms."""
+    """Overwrite a memory's words, then delete it (§10.6.1). `secure_delete` zeroes freed cells; the text index drops its terms."""
     key = memory.key
     unindex_words(connection, key, _indexed(connection, key), _around(connection, key))
     connection.execute(
@@ -170,7 +171,7 @@ _WIPES = (
     "UPDATE skill_parts SET text = '', extra = '' WHERE memory = ?",
     "UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)",
 )
-"""What only one kind has, and the topic of the box that a memory is in; that is made anew from what is left."""
+"""Statements that overwrite the words in side tables, and the topic of the memory's box, which is made again from the rest."""
 
 
 def log_change(connection: apsw.Connection, key: int, what: str) -> None:
@@ -178,7 +179,7 @@ def log_change(connection: apsw.Connection, key: int, what: str) -> None:
 
 
 def by_ids(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[Memory]:
-    """The visible ones among `ids`, in the order asked. What could not be an id is not found."""
+    """Return the visible memories among `ids`, in that order. A value that cannot be an id is ignored."""
     ids = [memory_id for memory_id in ids if is_text(memory_id)]
     return _in_order(_fetch(connection, seen, "id", ids), ids, lambda memory: memory.id)
 
@@ -189,12 +190,12 @@ def by_keys(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) 
 
 
 def by_key(connection: apsw.Connection, key: int) -> Memory:
-    """A memory that is there, whoever may see it: for what the vault does by itself."""
+    """Return an existing memory without regard to visibility, for maintenance."""
     return rows.memories(connection, f"{rows.SELECT} WHERE m.key = ?", (key,))[0]
 
 
 def traits(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> dict[int, CandidateTraits]:
-    """What recall asks of each visible candidate. The index holds all of it, in a third of the pages that the rows take."""
+    """Return the traits of visible candidates. The index covers them, in a third of the pages that the rows take."""
     visible, values = predicate(seen, "scope")
     wanted = ", ".join("?" * len(keys))
     sql = f"""
@@ -206,7 +207,7 @@ def traits(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -
 
 
 def lasting(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> set[int]:
-    """Those of these visible memories that say since when something goes on."""
+    """Return the keys of those of these visible memories that have a `valid_from`."""
     visible, values = predicate(seen, "scope")
     wanted = ", ".join("?" * len(keys))
     sql = f"SELECT key FROM memories WHERE key IN ({wanted}) AND valid_from IS NOT NULL AND {visible}"
@@ -215,15 +216,15 @@ def lasting(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) 
 
 
 def required(connection: apsw.Connection, seen: Visibility, memory_id: str) -> Memory:
-    """The memory of this id, or NotFound: whether it exists for others is not told."""
-    found = by_ids(connection, seen, (memory_id,))
-    if not found:
+    """Return the memory of this id; raise NotFound alike for a missing and an invisible one."""
+    memories = by_ids(connection, seen, (memory_id,))
+    if not memories:
         raise NotFound("there is no memory of that id that this identity may use.")
-    return found[0]
+    return memories[0]
 
 
 def page(connection: apsw.Connection, seen: Visibility, where: Filter, *, before: int | None, limit: int) -> list[Memory]:
-    """Newest first, below the key `before`."""
+    """Return visible memories below the key `before`, newest first."""
     visible, values = predicate(seen, "m.scope", "s")
     extra, more = rows.conditions(where)
     below, key = ("", ()) if before is None else (" AND m.key < ?", (before,))
@@ -232,7 +233,7 @@ def page(connection: apsw.Connection, seen: Visibility, where: Filter, *, before
 
 
 def export_rows(connection: apsw.Connection, seen: Visibility, *, after: int, limit: int) -> list[Memory]:
-    """Of every status, in the order they were kept, above the key `after`."""
+    """Return visible memories of every status above the key `after`, in key order."""
     visible, values = predicate(seen, "m.scope", "s")
     return rows.memories(
         connection, f"{rows.SELECT} WHERE {visible} AND m.key > ? ORDER BY m.key LIMIT ?", (*values, after, limit)
@@ -247,9 +248,9 @@ def keys_having(connection: apsw.Connection, seen: Visibility, where: Filter) ->
 
 
 def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[bytes]) -> dict[bytes, str]:
-    """Active memories that say the same, by digest: the id of the oldest of each.
+    """Map digests to the id of the oldest visible active memory of each.
 
-    The cross join holds SQLite to the index of digests; left to itself it walks through all memories of the scope.
+    The cross join makes SQLite start at the index of digests; else it scans all memories of the scope.
     """
     visible, values = predicate(seen, "m.scope")
     found: dict[bytes, str] = {}
@@ -267,7 +268,7 @@ def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
 
 
 def is_put_away(connection: apsw.Connection, seen: Visibility, digest: bytes) -> bool:
-    """Has something that says this been archived, by somebody or because it faded?"""
+    """Return True if a visible memory of this digest is archived."""
     visible, values = predicate(seen, "m.scope")
     forms = list(sealed.digests(connection, [digest]))
     sql = f"""
@@ -357,7 +358,7 @@ _ATTRIBUTE = sealed.kept("attributes", "value", "?3", "?4", ("?2",))
 def _put_attributes(connection: apsw.Connection, key: int, memory: Memory) -> None:
     held = dict(memory.attributes)
     if memory.affect != NEUTRAL:
-        held[rows.AFFECT] = rows.told_affect(memory.affect)
+        held[rows.AFFECT] = rows.affect_attribute(memory.affect)
     if held:
         connection.executemany(
             f"INSERT INTO attributes (memory, name, value) VALUES (?1, ?2, {_ATTRIBUTE})",
@@ -376,14 +377,14 @@ def _fetch(connection: apsw.Connection, seen: Visibility, column: str, wanted: S
 
 
 def is_text(value: object) -> bool:
-    """Could this be a text in the database? Callers are other people's programs."""
+    """Return True if SQLite can store this value as text: a str without lone surrogates."""
     if not isinstance(value, str):
         return False
     return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
 
 
 _AT_ONCE = 500
-"""Ids in one statement: well under SQLite's limit on parameters, and few distinct statement texts to keep prepared."""
+"""Ids per statement: well under SQLite's limit on parameters, and few distinct statements to keep prepared."""
 
 
 def _in_order(found: list[Memory], wanted: Sequence[object], name_of: object) -> list[Memory]:
@@ -392,10 +393,10 @@ def _in_order(found: list[Memory], wanted: Sequence[object], name_of: object) ->
 
 
 def as_then(connection: apsw.Connection, found: Sequence[Memory], moment: datetime) -> list[Memory]:
-    """Memories with the words and the status they had at a moment. Shorter forms of other words are left empty."""
+    """Return memories with the words and the status they had at a time. Shorter tiers of later words are left empty."""
     keys = [memory.key for memory in found]
     marks, then = ", ".join("?" * len(keys)), to_micros(moment)
-    # Of several rows of one memory the last one counts: the earliest wording replaced since, the latest status by then.
+    # Of several rows of one memory the last one wins: the earliest wording replaced since, the latest status until then.
     words: list[Any] = connection.execute(
         f"""
         SELECT v.memory, {_WORDING} FROM versions AS v JOIN memories AS m ON m.key = v.memory

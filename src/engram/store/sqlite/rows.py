@@ -1,9 +1,7 @@
-"""Memories as rows and rows as memories. Times are whole microseconds, UTC.
+"""Memories from rows, filters as SQL, and the reader's visibility as SQL. Times are integers: microseconds, UTC.
 
-The reader's visibility as SQL: the one function that builds the predicate, parameterized, for every query.
-
-Scopes are interned in their own small table, so the predicate on a memory is one integer look-up in a set that SQLite
-materialises once a statement, however many dimensions a scope has.
+`predicate` is the one function that turns a visibility into SQL, for every query. Scopes are interned in a small table of their
+own, so the predicate on a memory is one integer look-up in a set that SQLite materialises once per statement.
 """
 
 from __future__ import annotations
@@ -37,11 +35,11 @@ SELECT = f"""
      CROSS JOIN scopes AS s ON s.key = m.scope
      CROSS JOIN contents AS c ON c.memory = m.key
 """
-"""A memory but for its attributes, which come with a second statement for all of them. CROSS is SQLite's word for "in
-this order": left to choose, it starts at the scopes and sorts all that is visible for one page (17 instead of 0.2 ms at 20K)."""
+"""SELECT of a memory without attributes and refs, which are read by a statement each. CROSS JOIN fixes the order of tables: else
+SQLite starts at the scopes and sorts all visible rows for one page (17 instead of 0.2 ms at 20K)."""
 
 
-# A look-up is 0.05 µs where calling the enumeration is 0.35; a memory has three of them, and few scopes are ever in use.
+# A dictionary look-up takes 0.05 µs, calling the enumeration 0.35. Few scopes are in use, so their values are cached.
 _KINDS = {kind.value: kind for kind in Kind}
 _SOURCES = {source.value: source for source in Source}
 _STATUSES = {status.value: status for status in Status}
@@ -50,22 +48,24 @@ _scope = lru_cache(maxsize=4096)(Scope)
 
 
 def memories(connection: apsw.Connection, sql: str, values: Sequence[Value]) -> list[Memory]:
-    """The memories of one SELECT, attributes included: three statements, however many there are."""
-    found = connection.execute(sql, values).fetchall()
-    keys = [row[0] for row in found]
+    """Return the memories of one SELECT with attributes and refs, by three statements."""
+    rows = connection.execute(sql, values).fetchall()
+    keys = [row[0] for row in rows]
     attributes, refs = _attributes(connection, keys), _refs(connection, keys)
-    return [_memory(row, attributes.get(row[0]), refs.get(row[0], ())) for row in found]
+    return [_memory(row, attributes.get(row[0]), refs.get(row[0], ())) for row in rows]
 
 
 AFFECT = "engram:affect"
-"""The name under which a memory's affect stands among its attributes, as closely kept as they are; four numbers."""
+"""Name of the attribute that holds a memory's affect as four numbers, sealed like other attributes."""
 
 
-def affect_of(told: str | None) -> Affect:
-    return Affect(*map(float, told.split())) if told else NEUTRAL
+def affect_of(value: str | None) -> Affect:
+    """Return the affect stored in an attribute."""
+    return Affect(*map(float, value.split())) if value else NEUTRAL
 
 
-def told_affect(affect: Affect) -> str:
+def affect_attribute(affect: Affect) -> str:
+    """Return the value of the attribute of an affect."""
     return f"{affect.valence:g} {affect.arousal:g} {affect.dominance:g} {affect.surprise:g}"
 
 
@@ -84,7 +84,7 @@ def _attributes(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, d
 
 
 def _refs(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, tuple[str, ...]]:
-    """The callers' names of the turns each memory came from, each once, in the order they were said."""
+    """Return the refs of the turns each memory came from, each once, in the order of the turns."""
     held: dict[Any, dict[str, None]] = {}
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
@@ -98,7 +98,7 @@ def _refs(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, tuple[s
 
 
 _AT_ONCE = 500
-"""Keys in one statement: well under SQLite's limit on parameters, and few distinct statement texts to keep prepared."""
+"""Keys per statement: well under SQLite's limit on parameters, and few distinct statements to keep prepared."""
 
 
 def _memory(row: tuple[Any, ...], attributes: dict[str, str] | None, refs: tuple[str, ...]) -> Memory:
@@ -145,7 +145,7 @@ def _memory(row: tuple[Any, ...], attributes: dict[str, str] | None, refs: tuple
 
 
 def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
-    """A filter as SQL on the narrow table, led by AND."""
+    """Return a filter as SQL on `memories`, beginning with AND, and its values."""
     parts: list[str] = []
     values: list[Value] = []
     for column, chosen, way in (
@@ -185,15 +185,15 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
 
 _SEALED = f"seal('{Sensitivity.SENSITIVE}', ?, 0, ?)"
 _SHUT = sealed.kept("attributes", "value", "?", f"'{Sensitivity.SENSITIVE}'", ("?",))
-"""A value as memories that are kept closely have it, by older releases and by this one: the same for all, so that they are found
-by it too."""
+"""SQL of the sealed forms of an attribute's value, by older releases and by this one: equal for all memories, so that a filter
+finds them."""
 
 
 _STATUS_THEN = """coalesce(
     (SELECT new FROM status_history WHERE memory = {alias}.key AND at <= ? ORDER BY number DESC LIMIT 1),
     (SELECT old FROM status_history WHERE memory = {alias}.key ORDER BY number LIMIT 1),
     {alias}.status)"""
-"""The status at a moment: what the last change before it made, else what the first one after it changed."""
+"""SQL of the status at a time: the new status of the last change until then, else the old status of the first change after."""
 
 
 def micros(moment: datetime | None) -> int | None:
@@ -209,10 +209,10 @@ Sql = tuple[str, tuple[str, ...]]
 
 @lru_cache(maxsize=1024)  # few readers, many statements
 def predicate(visibility: Visibility, column: str, joined: str = "") -> Sql:
-    """A condition on `column` (a scope key) that holds for exactly what is visible.
+    """Return the SQL condition on `column`, a scope key, that holds for exactly the visible scopes, and its values.
 
-    `joined` names a row of `scopes` that the statement joins to `column` anyway: it is asked directly, which for one
-    memory costs half of making the set of all visible scopes first.
+    `joined`: alias of a row of `scopes` that the statement joins to `column` anyway; testing it directly takes, for one
+    memory, half the time of making the set of all visible scopes first.
     """
     if visibility.everything:
         return "TRUE", ()
@@ -233,9 +233,9 @@ def predicate(visibility: Visibility, column: str, joined: str = "") -> Sql:
 
 
 def intern(connection: apsw.Connection, scope: Scope) -> int:
-    """The key of this scope, made if it is new. Runs in the writer's transaction."""
+    """Return the key of this scope, inserted if new. Runs in the writer's transaction."""
     values = scope_values(scope)
-    # Looked up each time: a key remembered from a transaction that was rolled back could become another scope's.
+    # Not cached: the key from a transaction that was rolled back could later belong to another scope.
     key = connection.execute(
         "SELECT key FROM scopes WHERE project = ? AND squad = ? AND agent = ? AND channel = ? AND user = ?", values
     ).get

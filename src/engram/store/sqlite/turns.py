@@ -1,8 +1,8 @@
-"""The statements on what was said: turns verbatim, the memories that came from them, and what stood around each.
+"""Turns verbatim, the memories made from them, and the words around each memory for the text index.
 
-A statement is found by the words beside it too: an answer often lies a turn away from the words a question uses. What
-stands around a memory is its own turn and the turns before and after in the same session; the text index holds it in a
-column of its own, which is brought up to date when the next turn comes.
+A memory is also found by the words said beside it: an answer often lies a turn away from the words of a question. The words
+around a memory are those of its own turn and of the turns before and after it in the same session; the text index holds them in
+a column of its own, which is updated when the next turn comes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def capture(
     space: int | None,
     waiting: int = 0,
 ) -> tuple[list[int], list[Memory]]:
-    """Keep turns and the memories drafted from them. Times and sessions of the turns are set by the caller.
+    """Store turns and the memories drafted from them. Times and sessions of the turns are set by the caller.
 
     `waiting`: since when (µs) they wait for a model to read them; 0 if none will.
     """
@@ -64,7 +64,7 @@ def capture(
 
 
 def keep(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[Draft], space: int | None) -> list[Memory]:
-    """Keep memories drafted from turns that are here, by their keys."""
+    """Store memories drafted from stored turns, given by their keys."""
     frames = {key: frame(connection, key) for key in sorted({keys[number] for draft in drafts for number in draft.turns})}
     places = {scope: intern(connection, scope) for scope in {draft.memory.scope for draft in drafts}}
     kept = []
@@ -81,13 +81,13 @@ def keep(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[Draf
 
 
 def link(connection: apsw.Connection, memory: int, turns: Sequence[int]) -> None:
-    """Say where a memory comes from. Words that it comes from are kept as closely as it is."""
+    """Link a memory to the turns it came from, which get at least its tier."""
     connection.executemany("INSERT OR IGNORE INTO sources (memory, turn) VALUES (?, ?)", ((memory, turn) for turn in turns))
     keep_closely(connection, memory)
 
 
 def keep_closely(connection: apsw.Connection, memory: int) -> None:
-    """Let the turns that a memory came from be kept at least as closely as it is; what stands around others follows."""
+    """Raise the turns that a memory came from to at least its tier, and update the words around other memories."""
     found: list[Any] = connection.execute(
         """
         SELECT t.key, t.tier, m.tier FROM sources AS s JOIN turns AS t ON t.key = s.turn JOIN memories AS m ON m.key = s.memory
@@ -100,7 +100,7 @@ def keep_closely(connection: apsw.Connection, memory: int) -> None:
 
 
 def raise_tier(connection: apsw.Connection, turn: int, tier: Sensitivity) -> None:
-    """Keep the words of a turn more closely than they were."""
+    """Seal the words of a turn for a higher tier."""
     sql = f"UPDATE turns AS t SET text = seal(?2, {_SAID}, t.key, 'turn'), tier = ?2 WHERE t.key = ?1 AND t.tier <> ?2"
     connection.execute(sql, (turn, tier))
     if connection.changes():
@@ -110,29 +110,29 @@ def raise_tier(connection: apsw.Connection, turn: int, tier: Sensitivity) -> Non
 
 
 def reframe(connection: apsw.Connection, turns: Sequence[int]) -> None:
-    """Tell the text index anew what stands around the memories of these turns."""
+    """Update the words around the memories of these turns in the text index."""
     touched = [memory for turn in turns for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
     for memory in dict.fromkeys(touched):
         text_index.set_surroundings(connection, memory, frames(connection, memory))
 
 
 def frames(connection: apsw.Connection, memory: int) -> str:
-    """What stands around all the turns that a memory came from; the first few of them, if it was said often."""
+    """Return the words around all turns that a memory came from; of the first few, if there are many."""
     found = _whole(connection, "SELECT turn FROM sources WHERE memory = ? ORDER BY turn LIMIT 4", memory)
     return "\n".join(frame(connection, turn) for turn in found)
 
 
 def frame(connection: apsw.Connection, turn: int) -> str:
-    """The words of a turn and of those before and after it."""
+    """Return the words of a turn and of those before and after it."""
     keys = [_neighbour(connection, turn, "<"), turn, _neighbour(connection, turn, ">")]
-    # The end of the one before, the head of the others: a pasted document would stand around each of its statements.
+    # Only the end of the turn before and the beginning of the others: else a pasted document would surround each statement.
     cuts = (slice(-_AROUND, None), slice(_AROUND), slice(_AROUND))
     texts = [_to_be_found_by(connection, key)[cut] for cut, key in zip(cuts, keys, strict=True) if key is not None]
     return "\n".join(text for text in texts if text)
 
 
 def _to_be_found_by(connection: apsw.Connection, key: int) -> str:
-    """The words of a turn that may stand in the text index: by its tier all, what is not personal, or none."""
+    """Return the words of a turn that the text index may hold: all, those that are not personal, or none, by its tier."""
     found: list[Any] = connection.execute(f"SELECT t.tier, {_SAID} FROM turns AS t WHERE t.key = ?", (key,)).fetchall()
     if not found or found[0][0] == Sensitivity.CONFIDENTIAL:
         return ""
@@ -141,11 +141,11 @@ def _to_be_found_by(connection: apsw.Connection, key: int) -> str:
 
 
 _AROUND = 600
-"""Characters of a turn that stand around its neighbours' memories."""
+"""Characters of a turn that are indexed around the memories of its neighbours."""
 
 
 def forget_sources(connection: apsw.Connection, memory: int) -> None:
-    """Remove the turns a memory came from, and their words from what stands around others. Part of erasing it.
+    """Delete the turns of a memory that is erased, and their words around other memories.
 
     Turns beside them of which nothing was kept go too: no memory is left by which anyone could ask for them to be erased.
     """
@@ -169,7 +169,7 @@ def forget_sources(connection: apsw.Connection, memory: int) -> None:
 
 
 def expire(connection: apsw.Connection, before: int, limit: int) -> int:
-    """Let go of turns said before a moment, oldest first, and of their words around memories; how many went."""
+    """Delete turns said before a time, oldest first, and their words around memories; return how many."""
     found: list[Any] = connection.execute("SELECT key FROM turns WHERE at < ? ORDER BY key LIMIT ?", (before, limit)).fetchall()
     doomed = [row[0] for row in found]
     kin = [memory for turn in doomed for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
@@ -188,7 +188,7 @@ def _remove(connection: apsw.Connection, turn: int) -> None:
 
 
 def of_memory(connection: apsw.Connection, seen: Visibility, key: int) -> list[Turn]:
-    """The turns a memory came from, as they were said."""
+    """Return the turns a memory came from, verbatim."""
     visible, values = predicate(seen, "t.scope")
     found = connection.execute(
         f"""
@@ -201,7 +201,7 @@ def of_memory(connection: apsw.Connection, seen: Visibility, key: int) -> list[T
 
 
 def of_memories(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> list[tuple[int, int, Turn]]:
-    """(memory, turn's number, turn) for each turn that these memories came from."""
+    """Return (memory, turn's number, turn) for each turn that these memories came from."""
     visible, values = predicate(seen, "t.scope")
     found: list[Any] = connection.execute(
         f"""
@@ -215,7 +215,7 @@ def of_memories(connection: apsw.Connection, seen: Visibility, keys: Sequence[in
 
 
 def last_of(connection: apsw.Connection, scope: Scope, session: str) -> Turn | None:
-    """The turn that was said last in a session."""
+    """Return the last turn of a session."""
     found: list[Any] = connection.execute(
         f"""
         SELECT {_SAID}, t.speaker, t.at, t.session, t.ref, t.tier FROM turns AS t JOIN scopes AS s ON s.key = t.scope
@@ -228,7 +228,7 @@ def last_of(connection: apsw.Connection, scope: Scope, session: str) -> Turn | N
 
 
 def known_refs(connection: apsw.Connection, seen: Visibility, refs: Sequence[str]) -> set[str]:
-    """Which of these turns are here already: what makes an ingest that was cut short go on where it was."""
+    """Return those of these refs that are stored, so that an interrupted ingest can resume."""
     visible, values = predicate(seen, "scope")
     known: set[str] = set()
     for start in range(0, len(refs), 500):
@@ -239,7 +239,7 @@ def known_refs(connection: apsw.Connection, seen: Visibility, refs: Sequence[str
 
 
 def waiting(connection: apsw.Connection, scope: Scope, session: str, limit: int) -> list[PendingTurn]:
-    """The turns of a session that a model has not read, the first said first."""
+    """Return the turns of a session that a model has not read, oldest first."""
     found: list[Any] = connection.execute(
         f"""
         SELECT t.key, t.waiting, {_SAID}, t.speaker, t.at, t.session, t.ref, t.tier FROM turns AS t
@@ -262,7 +262,7 @@ def waiting_sessions(connection: apsw.Connection) -> list[tuple[Scope, str]]:
 
 
 def before(connection: apsw.Connection, scope: Scope, session: str, key: int, limit: int) -> list[Turn]:
-    """The turns of a session just before one of them, in their order."""
+    """Return the turns of a session just before one of them, in their order."""
     found: list[Any] = connection.execute(
         f"""
         SELECT {_SAID}, t.speaker, t.at, t.session, t.ref, t.tier FROM turns AS t
@@ -275,7 +275,7 @@ def before(connection: apsw.Connection, scope: Scope, session: str, key: int, li
 
 
 def memories_of(connection: apsw.Connection, keys: Sequence[int]) -> list[int]:
-    """Keys of memories that came from any of these turns."""
+    """Return the keys of the memories that came from any of these turns."""
     found = [memory for key in keys for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", key)]
     return list(dict.fromkeys(found))
 
@@ -292,7 +292,7 @@ def speakers_of(connection: apsw.Connection, keys: Sequence[int]) -> list[str]:
 
 
 def been_read(connection: apsw.Connection, owned: Visibility, keys: Sequence[int]) -> list[int]:
-    """Let turns wait no longer; those of them that did, and still are here."""
+    """Mark turns as read by a model; return the keys of those that waited."""
     visible, values = predicate(owned, "scope")
     sql = f"UPDATE turns SET waiting = 0 WHERE key = ? AND waiting <> 0 AND {visible} RETURNING key"
     return [key for key in keys if connection.execute(sql, (key, *values)).fetchall()]
@@ -318,7 +318,7 @@ def _record(connection: apsw.Connection, place: int, turn: Turn, waiting: int) -
 
 def _said_at(turn: Turn) -> Any:
     if turn.at is None:
-        raise ValueError("a turn reaches the store with its time")
+        raise ValueError("a turn needs a time before it is stored")
     return turn.at
 
 
@@ -328,7 +328,7 @@ def _whole(connection: apsw.Connection, sql: str, value: int) -> list[int]:
 
 
 def _neighbour(connection: apsw.Connection, turn: int, way: str) -> int | None:
-    """The turn just before ('<') or after ('>') in the same session and scope."""
+    """Return the turn just before ('<') or after ('>') in the same session and scope."""
     order = "DESC" if way == "<" else "ASC"
     key = connection.execute(
         f"""
@@ -342,19 +342,19 @@ def _neighbour(connection: apsw.Connection, turn: int, way: str) -> int | None:
 
 
 def keep_draft(connection: apsw.Connection, draft: Draft, space: Space | None) -> Memory:
-    """Store a memory that no turn was the source of, with its vector if the vault's space is of the same model."""
+    """Store a memory that came from no turn, with its vector if the vault's space holds the same model."""
     key = vectors.own_space(connection, space) if draft.vector else None
     return keep(connection, [], [draft], key)[0]
 
 
 class Turns:
-    """Turns: what was said, verbatim."""
+    """Turns of conversations, verbatim."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
     def of(self, reader: Reader, memory_id: str) -> list[Turn]:
-        """The words a memory came from, as they were said."""
+        """Return the turns a memory came from, verbatim."""
         with self._gate.read(reader, "turns") as connection:
             key = memory_rows.required(connection, readable(reader), memory_id).key
             found = of_memory(connection, readable(reader), key)
@@ -362,17 +362,17 @@ class Turns:
         return found
 
     def last(self, reader: Reader, session: str) -> Turn | None:
-        """What was said last in this session, where the reader stands."""
+        """Return the last turn of this session in the reader's scope."""
         with self._gate.read(reader, "turns") as connection:
             return last_of(connection, reader.scope, session)
 
     def before(self, reader: Reader, session: str, key: int, *, limit: int) -> list[Turn]:
-        """What was said in a session just before the turn of this key, where the reader stands."""
+        """Return the turns of a session just before the turn of this key, in the reader's scope."""
         with self._gate.read(reader, "turns") as connection:
             return before(connection, reader.scope, session, key, limit)
 
     def waiting(self, reader: Reader, session: str, *, limit: int) -> list[PendingTurn]:
-        """The turns of a session that a model has not read yet, where the reader stands."""
+        """Return the turns of a session in the reader's scope that a model has not read, oldest first."""
         with self._gate.read(reader, "turns") as connection:
             return waiting(connection, reader.scope, session, limit)
 
@@ -382,7 +382,7 @@ class Turns:
             return waiting_sessions(connection)
 
     def derived(self, reader: Reader, keys: Sequence[int]) -> list[Memory]:
-        """The active memories, written from where this reader stands, that came from these turns."""
+        """Return the active memories of the reader's scope that came from these turns."""
         with self._gate.read(reader, "turns") as connection:
             here = readable(replace(reader, policy=Policy.OWN))
             found = memory_rows.by_keys(connection, here, memories_of(connection, keys))
@@ -393,11 +393,11 @@ class Turns:
             return known_refs(connection, readable(reader), refs)
 
     def digest(self, words: str) -> str:
-        """What these words are known again by in this vault: a keyed digest, which tells nobody else what they are."""
+        """Return a keyed digest by which these words can be recognised in this vault, and nowhere else."""
         return self._gate.audit.digest(words)
 
     def expire(self, reader: Reader) -> int:
-        """Let go of turns that are older than is kept; the memories made from them stay. How many went."""
+        """Delete turns past their retention; the memories made from them stay. Return how many."""
         days = self._gate.live.now.turn_days
         with self._gate.watched(reader, "expire"):
             require_owner(reader, "the age of turns")
@@ -412,4 +412,4 @@ class Turns:
 
 
 _EXPIRED = 500
-"""Turns let go of in one transaction."""
+"""Turns deleted in one transaction."""

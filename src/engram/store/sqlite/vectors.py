@@ -81,7 +81,7 @@ class Vectors:
             return space_rows(connection, space, "m.key > ? ORDER BY m.key LIMIT ?", (after, limit))
 
     def size(self, reader: Reader, space: str) -> int:
-        """Return an upper bound of the rows of a space. Counting vectors would read them all; memories are counted by an index."""
+        """Return an upper bound of the rows of a space. Counting vectors would read them all; an index counts memories."""
         require_owner(reader, "the rows of a vector space")
         with self._gate.readers.use("vectors") as connection:
             return int(connection.execute("SELECT count(*) FROM memories").get)
@@ -257,7 +257,8 @@ def put_vectors(
         vectors = {memory: vector for memory, vector in vectors.items() if _says(connection, memory, said[memory])}
     visible, values = predicate(owned, "scope")
     sql = f"""
-        INSERT OR REPLACE INTO embeddings (memory, space, vector) SELECT key, ?, {_STORED} FROM memories WHERE key = ? AND {visible}
+        INSERT OR REPLACE INTO embeddings (memory, space, vector)
+        SELECT key, ?, {_STORED} FROM memories WHERE key = ? AND {visible}
     """
     before = connection.total_changes()
     connection.executemany(sql, ((key, vector, vector, memory, *values) for memory, vector in vectors.items()))
