@@ -71,43 +71,45 @@ class MemoriesPort(Protocol):
     """Memories: read, list, add, change; their versions and statuses."""
 
     def fetch(self, reader: Reader, keys: Sequence[int], *, as_of: datetime | None = None) -> list[Memory]:
-        """The visible ones among `keys`, in that order; with `as_of` as they stood at that moment."""
+        """Return the visible memories among `keys`, in that order; with `as_of`, as they were at that time."""
 
     def newest(self, reader: Reader, *, limit: int, where: Filter = Filter()) -> list[Memory]:
-        """Return the newest memories that pass a filter, newest first: a first page without the cursor of a second."""
+        """Return the newest memories that pass a filter, newest first. Without the cursor of a page, for which a hook
+        would have to load `cryptography` (10 ms).
+        """
 
     def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
-        """Newest first. A page goes on below the key of the last row: what comes or goes meanwhile moves nothing else."""
+        """Return a page of memories, newest first. A cursor continues below the last key: inserts and deletions shift nothing."""
 
     def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]:
-        """The visible ones among `ids`, in that order."""
+        """Return the visible memories among `ids`, in that order."""
 
     def traits(self, reader: Reader, keys: Sequence[int]) -> dict[int, CandidateTraits]:
-        """Who said each of these memories, in which session, when, and how much it tells."""
+        """Return speaker, session, time and informativeness of the visible ones of these memories, by key."""
 
     def lasting(self, reader: Reader, keys: Sequence[int]) -> set[int]:
-        """Those of these memories that say since when something goes on."""
+        """Return the keys of those of these memories that have a `valid_from`."""
 
     def record_access(self, reader: Reader, keys: Sequence[int]) -> None:
-        """Count that these were given as an answer. Who may not write moves no counts."""
+        """Count these memories as recalled; no count for a reader that may not write."""
 
     def versions(self, reader: Reader, memory_id: str) -> list[Version]: ...
 
     def status_history(self, reader: Reader, memory_id: str) -> list[StatusChange]: ...
 
     def by_digest(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, str]:
-        """Ids of active memories, written from exactly where this reader stands, that say the same."""
+        """Map these digests to the ids of active memories of exactly the reader's scope."""
 
     def keys_having(self, reader: Reader, where: Filter) -> list[int]:
-        """Keys of the visible memories that a filter lets pass: for an index that does not hold what it asks."""
+        """Return the keys of the visible memories that pass a filter, for an index that lacks the filter's columns."""
 
     def counts(self, reader: Reader) -> Counts: ...
 
     def export(self, reader: Reader, *, after: int, limit: int) -> tuple[list[Memory], list[tuple[int, int, Turn]], list[Edge]]:
-        """All that is known above a key, in the order it came: memories, (memory, number, turn) they came from, links."""
+        """Return the visible memories above a key in key order, their turns as (memory, number, turn), and their edges."""
 
     def add(self, reader: Reader, drafts: Sequence[Memory], *, timeout: float | None = None) -> list[Memory]:
-        """Keep new memories, all or none; returns them with ids, keys and dates."""
+        """Store new memories, all or none; return them with ids, keys and dates."""
 
     def update(
         self,
@@ -119,7 +121,7 @@ class MemoriesPort(Protocol):
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Memory:
-        """Change a memory; an earlier wording stays as a version. `since`: its `updated_at`, if it must still be that."""
+        """Change a memory; the earlier wording becomes a version. `since`: raise Conflict if `updated_at` is another."""
 
     def set_status(
         self,
@@ -141,7 +143,7 @@ class MemoriesPort(Protocol):
         since: datetime | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Report:
-        """Archive memories, all or none; `since` as for `update`."""
+        """Archive memories, all or none; the report names them."""
 
     def set_statuses(
         self,
@@ -154,7 +156,7 @@ class MemoriesPort(Protocol):
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
-        """Change the status of memories, all or none; `since` as for `update`."""
+        """Change the status of memories, all or none. `since`: as for `update`."""
 
 
 class CapturePort(Protocol):
@@ -193,29 +195,29 @@ class TurnsPort(Protocol):
     """Turns: what was said, verbatim."""
 
     def of(self, reader: Reader, memory_id: str) -> list[Turn]:
-        """The words a memory came from, as they were said."""
+        """Return the turns a memory came from, verbatim."""
 
     def last(self, reader: Reader, session: str) -> Turn | None:
-        """What was said last in this session, where the reader stands."""
+        """Return the last turn of this session in the reader's scope."""
 
     def before(self, reader: Reader, session: str, key: int, *, limit: int) -> list[Turn]:
-        """What was said in a session just before the turn of this key, where the reader stands."""
+        """Return the turns of a session just before the turn of this key, in the reader's scope."""
 
     def waiting(self, reader: Reader, session: str, *, limit: int) -> list[PendingTurn]:
-        """The turns of a session that a model has not read yet, where the reader stands."""
+        """Return the turns of a session in the reader's scope that a model has not read, oldest first."""
 
     def waiting_sessions(self, reader: Reader) -> list[tuple[Scope, str]]: ...
 
     def derived(self, reader: Reader, keys: Sequence[int]) -> list[Memory]:
-        """The active memories, written from where this reader stands, that came from these turns."""
+        """Return the active memories of the reader's scope that came from these turns."""
 
     def known_refs(self, reader: Reader, refs: Sequence[str]) -> set[str]: ...
 
     def digest(self, words: str) -> str:
-        """What these words are known again by in this vault: a keyed digest, which tells nobody else what they are."""
+        """Return a keyed digest by which these words can be recognised in this vault, and nowhere else."""
 
     def expire(self, reader: Reader) -> int:
-        """Let go of turns that are older than is kept; the memories made from them stay. How many went."""
+        """Delete turns past their retention; the memories made from them stay. Return how many."""
 
 
 class TextIndexPort(Protocol):
@@ -250,9 +252,7 @@ class VectorsPort(Protocol):
         """Return the rows of a vector index of the whole vault, in key order."""
 
     def size(self, reader: Reader, space: str) -> int:
-        """Return an upper bound of the rows of a space. Counting vectors would read them all; memories are counted by
-        an index.
-        """
+        """Return an upper bound of the rows of a space. Counting vectors would read them all; an index counts memories."""
 
     def rows_of(self, reader: Reader, space: str, keys: Sequence[int]) -> list[Any]:
         """Return the rows of these memories for a vector index."""
@@ -288,23 +288,27 @@ class EdgesPort(Protocol):
     def of(self, reader: Reader, ids: Sequence[str]) -> list[Edge]: ...
 
     def among(self, reader: Reader, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:
-        """Links of these kinds into or out of these memories, by keys: (source, target, kind); both ends active."""
+        """Return edges of these kinds into or out of these memories as (source, target, kind), both ends active."""
 
     def put(
         self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None, receipt: ReceiptRequest | None = None
     ) -> int: ...
 
     def linked(self, reader: Reader, keys: Sequence[int], now: datetime, *, most: int) -> list[Hop]:
-        """Links from these memories to active ones, either way round, the surest first; what is hardly sure is not followed."""
+        """Return hops over edges from these memories to active ones, in both directions, the surest first; unsure edges
+        are left out.
+        """
 
     def sharing_entities(self, reader: Reader, keys: Sequence[int], *, fan: int, most: int) -> list[Hop]:
-        """From these memories to active ones that name the same; what more than `fan` memories name leads nowhere."""
+        """Return hops from these memories to active ones that mention the same entity; entities of more than `fan`
+        memories are left out.
+        """
 
     def naming(self, reader: Reader, names: Sequence[str], *, most: int) -> list[Hop]:
-        """Active memories that name one of these, by whatever name, the latest of each; `here` is the place among `names`."""
+        """Return hops to the latest active memories that mention one of these entities; `here` is the index in `names`."""
 
     def passing(self, reader: Reader, keys: Sequence[int], where: Filter) -> set[int]:
-        """Those of these memories that are visible and pass a filter."""
+        """Return those of these memories that are visible and pass a filter."""
 
 
 class EntitiesPort(Protocol):

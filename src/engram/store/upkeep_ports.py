@@ -264,6 +264,4 @@ class SealedRowsPort(Protocol):
         """Return memories above a key that were screened by another edition of the rules, or not at all."""
 
     def put_screened(self, reader: Reader, edition: int, verdicts: Mapping[int, str]) -> int:
-        """Store the edition of the rules that screened these memories, and flag those with a reason; return how many
-        were flagged.
-        """
+        """Store the edition of the rules that screened memories, flag those with a reason, and return how many were flagged."""

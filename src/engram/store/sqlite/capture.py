@@ -126,7 +126,7 @@ class Capture:
             ready = [replace(draft, memory=self._gate.new_memory(draft.memory, reader.scope, now)) for draft in drafts]
 
             def work(connection: apsw.Connection) -> list[Memory]:
-                if len(turns.been_read(connection, writable(reader), keys)) < len(keys):
+                if len(turns.mark_read(connection, writable(reader), keys)) < len(keys):
                     return []  # another process has read them meanwhile, or some were erased
                 key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
                 here = readable(replace(reader, policy=Policy.OWN))

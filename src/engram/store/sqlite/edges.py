@@ -34,6 +34,75 @@ _MONTH = 30 * 86_400_000_000
 _DAY = 86_400_000_000
 
 
+_AT_ONCE = 500
+"""Ids per statement: well under SQLite's limit on parameters."""
+
+_CYCLE = f"""
+    WITH RECURSIVE further (key) AS (
+        VALUES (?)
+        UNION
+        SELECT e.target FROM edges AS e JOIN further ON e.source = further.key WHERE e.kind IN ({", ".join("?" * len(ACYCLIC))})
+    )
+    SELECT EXISTS (SELECT 1 FROM further WHERE key = ?)
+"""
+
+
+class Edges:
+    """Edges between memories, and the neighbours of a memory."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def of(self, reader: Reader, ids: Sequence[str]) -> list[Edge]:
+        with self._gate.read(reader, "edges") as connection:
+            found = edges_of(connection, readable(reader), ids) if ids else []
+        self._gate.note(reader, "edges", count=len(found))
+        return found
+
+    def among(self, reader: Reader, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:
+        """Return edges of these kinds into or out of these memories as (source, target, kind), both ends active."""
+        with self._gate.read(reader, "links") as connection:
+            return among(connection, readable(reader), keys, kinds) if keys else []
+
+    def put(
+        self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None, receipt: ReceiptRequest | None = None
+    ) -> int:
+        with self._gate.watched(reader, "relate"):
+            check_edges(edges, self._gate.live.now)
+            return self._gate.write(
+                reader,
+                "relate",
+                lambda connection: put(connection, writable(reader), edges, self._gate.env.now(), self._gate.rules),
+                count=len(edges),
+                timeout=timeout,
+                receipt=receipt,
+            )
+
+    def linked(self, reader: Reader, keys: Sequence[int], now: datetime, *, most: int) -> list[Hop]:
+        """Return hops over edges from these memories to active ones, in both directions, the surest first; unsure edges are left
+        out.
+        """
+        with self._gate.read(reader, "links") as connection:
+            return _linked(connection, readable(reader), keys, now, self._gate.live.tuned(EdgeWeights), most) if keys else []
+
+    def sharing_entities(self, reader: Reader, keys: Sequence[int], *, fan: int, most: int) -> list[Hop]:
+        """Return hops from these memories to active ones that mention the same entity; entities of more than `fan` memories are
+        left out.
+        """
+        with self._gate.read(reader, "links") as connection:
+            return _sharing_entities(connection, readable(reader), keys, fan, most) if keys else []
+
+    def naming(self, reader: Reader, names: Sequence[str], *, most: int) -> list[Hop]:
+        """Return hops to the latest active memories that mention one of these entities; `here` is the index in `names`."""
+        with self._gate.read(reader, "links") as connection:
+            return _naming(connection, readable(reader), [self._gate.rules.folded(name) for name in names], most) if names else []
+
+    def passing(self, reader: Reader, keys: Sequence[int], where: Filter) -> set[int]:
+        """Return those of these memories that are visible and pass a filter."""
+        with self._gate.read(reader, "keys") as connection:
+            return _passing(connection, readable(reader), keys, where) if keys else set()
+
+
 def _linked(
     connection: apsw.Connection, seen: Visibility, keys: Sequence[int], now: datetime, weights: EdgeWeights, most: int
 ) -> list[Hop]:
@@ -63,7 +132,7 @@ def _linked(
     return [Hop(*row) for row in found]
 
 
-def _named_alike(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], fan: int, most: int) -> list[Hop]:
+def _sharing_entities(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], fan: int, most: int) -> list[Hop]:
     at_here, values = predicate(seen, "a.scope")
     at_there, _ = predicate(seen, "b.scope")
     # Counted only up to `fan`: a name that most memories mention is not counted to the end.
@@ -110,35 +179,21 @@ def _passing(connection: apsw.Connection, seen: Visibility, keys: Sequence[int],
     return {row[0] for row in found}
 
 
-_AT_ONCE = 500
-"""Ids per statement: well under SQLite's limit on parameters."""
-
-
-_CIRCLE = f"""
-    WITH RECURSIVE further (key) AS (
-        VALUES (?)
-        UNION
-        SELECT e.target FROM edges AS e JOIN further ON e.source = further.key WHERE e.kind IN ({", ".join("?" * len(ACYCLIC))})
-    )
-    SELECT EXISTS (SELECT 1 FROM further WHERE key = ?)
-"""
-
-
 def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], now: datetime, rules: StoreRules) -> int:
     """Store edges, all or none; an existing edge is reinforced. Return how many were stored."""
     wanted = list(dict.fromkeys(end for edge in edges for end in (edge.source, edge.target)))
     keys = {memory.id: memory.key for memory in memory_rows.by_ids(connection, owned, wanted)}
     if len(keys) < len(wanted):
         raise NotFound(f"{len(wanted) - len(keys)} of the memories to link cannot be used by this identity.")
-    for told in edges:
-        source, target = keys[told.source], keys[told.target]
-        known = _one(connection, source, target, told)
-        if known is None and closes(connection, source, target, told):
+    for edge in edges:
+        source, target = keys[edge.source], keys[edge.target]
+        known = _one(connection, source, target, edge)
+        if known is None and closes_cycle(connection, source, target, edge):
             raise InvalidQuery(
-                f"this {told.kind} link would close a cycle: a memory cannot be derived from its own derivation.",
+                f"this {edge.kind} link would close a cycle: a memory cannot be derived from its own derivation.",
                 way_out="Link them the other way round, or by a kind that goes both ways, such as `related_to`.",
             )
-        edge = told if known is None else rules.reinforced(known, told, now)
+        stored = edge if known is None else rules.reinforced(known, edge, now)
         connection.execute(
             """
             INSERT OR REPLACE INTO edges (source, target, kind, weight, confidence, created_at, reinforced_at)
@@ -147,16 +202,16 @@ def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], n
             (
                 source,
                 target,
-                edge.kind,
-                edge.weight,
-                edge.confidence,
-                to_micros(edge.created_at or now),
-                micros(edge.reinforced_at),
+                stored.kind,
+                stored.weight,
+                stored.confidence,
+                to_micros(stored.created_at or now),
+                micros(stored.reinforced_at),
             ),
         )
     for key in keys.values():
         memory_rows.log_change(connection, key, "relate")
-    sensitivity.inherit(connection, [(keys[told.source], keys[told.target]) for told in edges if told.kind in DERIVED])
+    sensitivity.inherit(connection, [(keys[edge.source], keys[edge.target]) for edge in edges if edge.kind in DERIVED])
     return len(edges)
 
 
@@ -165,20 +220,20 @@ def known(connection: apsw.Connection, source: int, target: int, kind: str) -> b
     return bool(connection.execute(sql, (source, target, kind)).get)
 
 
-def closes(connection: apsw.Connection, source: int, target: int, told: Edge) -> bool:
+def closes_cycle(connection: apsw.Connection, source: int, target: int, edge: Edge) -> bool:
     """Return True if this edge would close a cycle of a kind that must have none."""
-    return told.kind in ACYCLIC and bool(connection.execute(_CIRCLE, (target, *sorted(ACYCLIC), source)).get)
+    return edge.kind in ACYCLIC and bool(connection.execute(_CYCLE, (target, *sorted(ACYCLIC), source)).get)
 
 
-def _one(connection: apsw.Connection, source: int, target: int, told: Edge) -> Edge | None:
+def _one(connection: apsw.Connection, source: int, target: int, edge: Edge) -> Edge | None:
     found: list[Any] = connection.execute(
         "SELECT weight, confidence, created_at, reinforced_at FROM edges WHERE source = ? AND target = ? AND kind = ?",
-        (source, target, told.kind),
+        (source, target, edge.kind),
     ).fetchall()
-    return _edge(told.source, told.target, told.kind, *found[0]) if found else None
+    return _edge(edge.source, edge.target, edge.kind, *found[0]) if found else None
 
 
-def at(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[Edge]:
+def edges_of(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[Edge]:
     """Return the edges into and out of `ids` whose ends are both visible."""
     found: set[Edge] = set()
     ids = [memory_id for memory_id in ids if memory_rows.is_text(memory_id)]
@@ -212,62 +267,6 @@ def _edge(
 ) -> Edge:
     again = None if reinforced_at is None else from_micros(reinforced_at)
     return Edge(source, target, kind, weight, confidence, from_micros(created_at), again)
-
-
-class Edges:
-    """Edges between memories, and the neighbours of a memory."""
-
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
-
-    def of(self, reader: Reader, ids: Sequence[str]) -> list[Edge]:
-        with self._gate.read(reader, "edges") as connection:
-            found = at(connection, readable(reader), ids) if ids else []
-        self._gate.note(reader, "edges", count=len(found))
-        return found
-
-    def among(self, reader: Reader, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:
-        """Return edges of these kinds into or out of these memories as (source, target, kind), both ends active."""
-        with self._gate.read(reader, "links") as connection:
-            return among(connection, readable(reader), keys, kinds) if keys else []
-
-    def put(
-        self, reader: Reader, edges: Sequence[Edge], *, timeout: float | None = None, receipt: ReceiptRequest | None = None
-    ) -> int:
-        with self._gate.watched(reader, "relate"):
-            check_edges(edges, self._gate.live.now)
-            return self._gate.write(
-                reader,
-                "relate",
-                lambda connection: put(connection, writable(reader), edges, self._gate.env.now(), self._gate.rules),
-                count=len(edges),
-                timeout=timeout,
-                receipt=receipt,
-            )
-
-    def linked(self, reader: Reader, keys: Sequence[int], now: datetime, *, most: int) -> list[Hop]:
-        """Return hops over edges from these memories to active ones, in both directions, the surest first; unsure edges are left
-        out.
-        """
-        with self._gate.read(reader, "links") as connection:
-            return _linked(connection, readable(reader), keys, now, self._gate.live.tuned(EdgeWeights), most) if keys else []
-
-    def sharing_entities(self, reader: Reader, keys: Sequence[int], *, fan: int, most: int) -> list[Hop]:
-        """Return hops from these memories to active ones that mention the same entity; entities of more than `fan` memories are
-        left out.
-        """
-        with self._gate.read(reader, "links") as connection:
-            return _named_alike(connection, readable(reader), keys, fan, most) if keys else []
-
-    def naming(self, reader: Reader, names: Sequence[str], *, most: int) -> list[Hop]:
-        """Return hops to the latest active memories that mention one of these entities; `here` is the index in `names`."""
-        with self._gate.read(reader, "links") as connection:
-            return _naming(connection, readable(reader), [self._gate.rules.folded(name) for name in names], most) if names else []
-
-    def passing(self, reader: Reader, keys: Sequence[int], where: Filter) -> set[int]:
-        """Return those of these memories that are visible and pass a filter."""
-        with self._gate.read(reader, "keys") as connection:
-            return _passing(connection, readable(reader), keys, where) if keys else set()
 
 
 def among(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], kinds: Sequence[str]) -> list[tuple[int, int, str]]:

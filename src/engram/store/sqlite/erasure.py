@@ -145,8 +145,8 @@ class Erasure:
                 for memory in gone:
                     record_traces(connection, traces, memory)
                 for memory in gone:
-                    turns.forget_sources(connection, memory.key)
-                    memory_rows.wipe_out(connection, memory)
+                    turns.delete_sources(connection, memory.key)
+                    memory_rows.erase(connection, memory)
                 audit.erase_digests(connection, [memory.id for memory in gone])
                 gaps.delete_related(connection, [memory.text for memory in gone])
 
@@ -381,7 +381,7 @@ def _remove(connection: apsw.Connection, owned: Visibility, dimension: str, name
         doomed += episodes.learned_from(connection, owned, doomed)  # skills of other scopes may hold their words
         for memory in doomed:
             record_traces(connection, traces, memory)
-            memory_rows.wipe_out(connection, memory)
+            memory_rows.erase(connection, memory)
         audit.erase_digests(connection, [memory.id for memory in doomed])
     for table in _having(connection, "scope"):
         if table != "memories":

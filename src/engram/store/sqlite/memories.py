@@ -15,7 +15,6 @@ from engram.guard.visibility import readable, require_writable, writable
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import working
 from engram.store.sqlite.memory_rows import (
-    as_then,
     by_digest,
     by_ids,
     by_keys,
@@ -58,22 +57,6 @@ _FIXED = {"id", "key", "scope", "version", "learned_at", "updated_at", "status"}
 """Fields that `update` may not change: identity and scope never change, the others have methods of their own."""
 
 
-def _changeable(changes: Mapping[str, object]) -> Mapping[str, object]:
-    wrong = sorted(set(changes) & _FIXED | (set(changes) - {one.name for one in fields(Memory)}))
-    if wrong:
-        raise InvalidQuery(f"a memory's {wrong[0]!r} cannot be changed by an update.")
-    return changes
-
-
-def _listing(operation: str, reader: Reader, where: Filter) -> bytes:
-    """Return the text that a cursor is bound to: equal for equal listings, however the filter was written."""
-    who = (*scope_values(reader.scope), reader.policy.value, reader.role.value)
-    lists = [sorted(map(str, names)) for names in (where.kinds, where.categories, where.without, where.statuses)]
-    times = [moment and to_micros(moment) for moment in (where.since, where.until, where.as_of)]
-    rest = sorted((where.attributes or {}).items()), scope_values(where.scope), where.fresh
-    return repr((operation, who, lists, times, rest)).encode("utf-8", "surrogatepass")
-
-
 class Memories:
     """Memories: read, list, add, change; their versions and statuses."""
 
@@ -91,7 +74,7 @@ class Memories:
         with self._gate.read(reader, "fetch") as connection:
             found = by_keys(connection, readable(reader), keys)
             if as_of is not None:
-                found = as_then(connection, found, as_of)
+                found = states_at(connection, found, as_of)
         self._gate.note(reader, "fetch", count=len(found))
         return found
 
@@ -106,7 +89,7 @@ class Memories:
         return memories
 
     def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
-        """Return a page of memories, newest first. A cursor continues below the last key, so inserts and deletions shift nothing."""
+        """Return a page of memories, newest first. A cursor continues below the last key: inserts and deletions shift nothing."""
         bounded(limit, self._gate.limits.page_limit, "a page")
         check_filter(where.kinds, where.statuses, where.since, where.until)
         about, secret = _listing("list", reader, where), self._gate.opened.cursor_key
@@ -177,7 +160,7 @@ class Memories:
             seen = readable(reader)
             found = export_rows(connection, seen, after=after, limit=limit)
             said = turns.of_memories(connection, seen, [memory.key for memory in found]) if found else []
-            linked = edges.at(connection, seen, [memory.id for memory in found]) if found else []
+            linked = edges.edges_of(connection, seen, [memory.id for memory in found]) if found else []
         self._gate.note(reader, "export", count=len(found))
         return found, said, linked
 
@@ -301,6 +284,22 @@ class Memories:
 
             entries = [self._gate.audit.entry(reader, f"status:{status}", subject=memory_id, count=1) for memory_id in ids]
             return self._gate.write(reader, "status", work, entries=entries, timeout=timeout, receipt=receipt)
+
+
+def _changeable(changes: Mapping[str, object]) -> Mapping[str, object]:
+    wrong = sorted(set(changes) & _FIXED | (set(changes) - {one.name for one in fields(Memory)}))
+    if wrong:
+        raise InvalidQuery(f"a memory's {wrong[0]!r} cannot be changed by an update.")
+    return changes
+
+
+def _listing(operation: str, reader: Reader, where: Filter) -> bytes:
+    """Return the text that a cursor is bound to: equal for equal listings, however the filter was written."""
+    who = (*scope_values(reader.scope), reader.policy.value, reader.role.value)
+    lists = [sorted(map(str, names)) for names in (where.kinds, where.categories, where.without, where.statuses)]
+    times = [moment and to_micros(moment) for moment in (where.since, where.until, where.as_of)]
+    rest = sorted((where.attributes or {}).items()), scope_values(where.scope), where.fresh
+    return repr((operation, who, lists, times, rest)).encode("utf-8", "surrogatepass")
 
 
 def _archived(memories: Sequence[Memory]) -> Report:

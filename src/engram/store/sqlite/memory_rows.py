@@ -22,14 +22,6 @@ from engram.values.identity import Sensitivity, strictest
 from engram.values.memories import NEUTRAL, Memory, Status, StatusChange, Version
 from engram.values.query import CandidateTraits, Filter
 
-
-def unchanged(memory: Memory, since: datetime | None) -> Memory:
-    """Return the memory; raise Conflict if `since` is given and is not its `updated_at`."""
-    if since is not None and memory.updated_at != since:
-        raise Conflict("this memory was changed since it was read.")
-    return memory
-
-
 _PUT = """
     INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
                           strength, accesses, accessed_at, happened_at, happened_until, valid_from, valid_until,
@@ -45,6 +37,28 @@ _PUT_WORDS = f"""
             {sealed.words("?2", "?5", "?1", "key_fact")}, {sealed.words("?2", "?6", "?1", "tag")},
             ?7, {sealed.digest("?2", "?8")}, ?9, ?10, ?11, ?12, ?13)
 """
+
+_WIPES = (
+    "UPDATE episodes SET goal = '', result = '' WHERE memory = ?",
+    "UPDATE events SET text = '', type = '', actor = '' WHERE memory = ?",
+    "UPDATE participants SET role = '' WHERE memory = ?",
+    "UPDATE skills SET name = '' WHERE memory = ?",
+    "UPDATE skill_parts SET text = '', extra = '' WHERE memory = ?",
+    "UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)",
+)
+"""Statements that overwrite the words in side tables, and the topic of the memory's box, which is made again from the rest."""
+
+_ATTRIBUTE = sealed.kept("attributes", "value", "?3", "?4", ("?2",))
+
+_AT_ONCE = 500
+"""Ids per statement: well under SQLite's limit on parameters, and few distinct statements to keep prepared."""
+
+
+def unchanged(memory: Memory, since: datetime | None) -> Memory:
+    """Return the memory; raise Conflict if `since` is given and is not its `updated_at`."""
+    if since is not None and memory.updated_at != since:
+        raise Conflict("this memory was changed since it was read.")
+    return memory
 
 
 def insert(connection: apsw.Connection, memory: Memory, around: str = "", place: int | None = None) -> Memory:
@@ -139,7 +153,7 @@ def log_status(connection: apsw.Connection, memory: Memory, change: StatusChange
     )
 
 
-def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
+def erase(connection: apsw.Connection, memory: Memory) -> None:
     """Overwrite a memory's words, then delete it (§10.6.1). `secure_delete` zeroes freed cells; the text index drops its terms."""
     key = memory.key
     unindex_words(connection, key, _indexed(connection, key), _around(connection, key))
@@ -161,17 +175,6 @@ def wipe_out(connection: apsw.Connection, memory: Memory) -> None:
     facts.forget(connection, key)
     connection.execute("DELETE FROM memories WHERE key = ?", (key,))  # side tables follow by their references
     log_change(connection, key, "erase")
-
-
-_WIPES = (
-    "UPDATE episodes SET goal = '', result = '' WHERE memory = ?",
-    "UPDATE events SET text = '', type = '', actor = '' WHERE memory = ?",
-    "UPDATE participants SET role = '' WHERE memory = ?",
-    "UPDATE skills SET name = '' WHERE memory = ?",
-    "UPDATE skill_parts SET text = '', extra = '' WHERE memory = ?",
-    "UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)",
-)
-"""Statements that overwrite the words in side tables, and the topic of the memory's box, which is made again from the rest."""
 
 
 def log_change(connection: apsw.Connection, key: int, what: str) -> None:
@@ -267,7 +270,7 @@ def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
     return found
 
 
-def is_put_away(connection: apsw.Connection, seen: Visibility, digest: bytes) -> bool:
+def is_archived(connection: apsw.Connection, seen: Visibility, digest: bytes) -> bool:
     """Return True if a visible memory of this digest is archived."""
     visible, values = predicate(seen, "m.scope")
     forms = list(sealed.digests(connection, [digest]))
@@ -352,9 +355,6 @@ def _narrow(connection: apsw.Connection, memory: Memory) -> tuple[rows.Value, ..
     )
 
 
-_ATTRIBUTE = sealed.kept("attributes", "value", "?3", "?4", ("?2",))
-
-
 def _put_attributes(connection: apsw.Connection, key: int, memory: Memory) -> None:
     held = dict(memory.attributes)
     if memory.affect != NEUTRAL:
@@ -383,16 +383,12 @@ def is_text(value: object) -> bool:
     return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
 
 
-_AT_ONCE = 500
-"""Ids per statement: well under SQLite's limit on parameters, and few distinct statements to keep prepared."""
-
-
 def _in_order(found: list[Memory], wanted: Sequence[object], name_of: object) -> list[Memory]:
     at = {name_of(memory): memory for memory in found}  # type: ignore[operator]
     return [at[name] for name in dict.fromkeys(wanted) if name in at]
 
 
-def as_then(connection: apsw.Connection, found: Sequence[Memory], moment: datetime) -> list[Memory]:
+def states_at(connection: apsw.Connection, found: Sequence[Memory], moment: datetime) -> list[Memory]:
     """Return memories with the words and the status they had at a time. Shorter tiers of later words are left empty."""
     keys = [memory.key for memory in found]
     marks, then = ", ".join("?" * len(keys)), to_micros(moment)
@@ -411,9 +407,9 @@ def as_then(connection: apsw.Connection, found: Sequence[Memory], moment: dateti
         f"SELECT memory, new FROM status_history WHERE memory IN ({marks}) AND at <= ? ORDER BY number", (*keys, then)
     ).fetchall()
     texts, statuses = dict(words), {**dict(first), **dict(last)}
-    return [_then(memory, texts.get(memory.key), statuses.get(memory.key)) for memory in found]
+    return [_at_time(memory, texts.get(memory.key), statuses.get(memory.key)) for memory in found]
 
 
-def _then(memory: Memory, text: str | None, status: str | None) -> Memory:
+def _at_time(memory: Memory, text: str | None, status: str | None) -> Memory:
     stood = memory if status is None else replace(memory, status=Status(status))
     return stood if text is None else replace(stood, text=text, summary="", key_fact="", tag="", tokens=(0, 0, 0, 0))

@@ -26,7 +26,7 @@ _PRIMING = 64
 """Pages rewritten in one round of priming, and kept free for it."""
 
 _PAD_BYTES = 3900
-"""One padding row: more than fits beside another in a page, less than a page, so that a row is about a page."""
+"""Bytes of a padding row: more than fits beside another in a page, less than a page, so that a row is about a page."""
 
 
 @mutable

@@ -148,7 +148,7 @@ class Reconciliation:
         new = replace(old, confidence=surer, corroborations=witnesses, source=source, updated_at=now)
         memory_rows.rewrite(connection, old, new)
         turns.link(connection, old.key, sources)
-        turns.reframe(connection, sources[:1])
+        turns.update_surroundings(connection, sources[:1])
         if told is not None or taken:
             self._understand_one(connection, reader, new, now, told, intern(connection, new.scope))
         elif facts.is_contested(connection, new.key):

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @mutable
 class Round:
-    """One page while it is applied: the reader, the time, the memories by id, and the results.
+    """A page while it is applied: the reader, the time, the memories by id, and the results.
 
     `stale`: ids changed since the page was read. `spared`: keys that must not be retired again, because that was undone.
     """
@@ -275,7 +275,7 @@ class Revisions:
     def _inherited(self, round: Round, old: Memory, survivor: Memory) -> list[Edge]:
         """Return the edges of the retired memory, moved to the surviving one."""
         moved = []
-        for edge in links.at(round.connection, writable(round.reader), [old.id]):
+        for edge in links.edges_of(round.connection, writable(round.reader), [old.id]):
             ends = [survivor.id if end == old.id else end for end in (edge.source, edge.target)]
             if edge.kind != undo.MERGED_FROM and ends[0] != ends[1]:
                 moved.append(replace(edge, source=ends[0], target=ends[1]))
@@ -292,7 +292,9 @@ class Revisions:
         put = 0
         for edge in edges:
             source, target = (self._key(round, end) for end in (edge.source, edge.target))
-            if links.known(round.connection, source, target, edge.kind) or links.closes(round.connection, source, target, edge):
+            if links.known(round.connection, source, target, edge.kind) or links.closes_cycle(
+                round.connection, source, target, edge
+            ):
                 continue
             put += links.put(round.connection, writable(round.reader), [edge], round.now, self._gate.rules)
         return put
@@ -312,7 +314,7 @@ class Revisions:
         here = readable(replace(round.reader, scope=born.scope, policy=Policy.OWN))
         digest = [identity_of(born)]
         known = memory_rows.by_digest(round.connection, here, digest) or feedback.corrected(round.connection, here, digest)
-        if known or memory_rows.is_put_away(round.connection, here, digest[0]):
+        if known or memory_rows.is_archived(round.connection, here, digest[0]):
             return ""
         made = memory_rows.insert(round.connection, born)
         if made.tier is Sensitivity.CLEARTEXT:

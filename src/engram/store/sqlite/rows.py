@@ -47,16 +47,33 @@ _TIERS = {tier.value: tier for tier in Sensitivity}
 _scope = lru_cache(maxsize=4096)(Scope)
 
 
+AFFECT = "engram:affect"
+"""Name of the attribute that holds a memory's affect as four numbers, sealed like other attributes."""
+
+_AT_ONCE = 500
+"""Keys per statement: well under SQLite's limit on parameters, and few distinct statements to keep prepared."""
+
+_SEALED = f"seal('{Sensitivity.SENSITIVE}', ?, 0, ?)"
+
+_SHUT = sealed.kept("attributes", "value", "?", f"'{Sensitivity.SENSITIVE}'", ("?",))
+"""SQL of the sealed forms of an attribute's value, by older releases and by this one: equal for all memories, so that a filter
+finds them."""
+
+_STATUS_THEN = """coalesce(
+    (SELECT new FROM status_history WHERE memory = {alias}.key AND at <= ? ORDER BY number DESC LIMIT 1),
+    (SELECT old FROM status_history WHERE memory = {alias}.key ORDER BY number LIMIT 1),
+    {alias}.status)"""
+"""SQL of the status at a time: the new status of the last change until then, else the old status of the first change after."""
+
+Sql = tuple[str, tuple[str, ...]]
+
+
 def memories(connection: apsw.Connection, sql: str, values: Sequence[Value]) -> list[Memory]:
     """Return the memories of one SELECT with attributes and refs, by three statements."""
     rows = connection.execute(sql, values).fetchall()
     keys = [row[0] for row in rows]
     attributes, refs = _attributes(connection, keys), _refs(connection, keys)
     return [_memory(row, attributes.get(row[0]), refs.get(row[0], ())) for row in rows]
-
-
-AFFECT = "engram:affect"
-"""Name of the attribute that holds a memory's affect as four numbers, sealed like other attributes."""
 
 
 def affect_of(value: str | None) -> Affect:
@@ -95,10 +112,6 @@ def _refs(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, tuple[s
         for memory, ref in connection.execute(sql, some):
             held.setdefault(memory, {})[ref] = None
     return {memory: tuple(refs) for memory, refs in held.items()}
-
-
-_AT_ONCE = 500
-"""Keys per statement: well under SQLite's limit on parameters, and few distinct statements to keep prepared."""
 
 
 def _memory(row: tuple[Any, ...], attributes: dict[str, str] | None, refs: tuple[str, ...]) -> Memory:
@@ -183,28 +196,12 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
     return "".join(f" AND {part}" for part in parts), values
 
 
-_SEALED = f"seal('{Sensitivity.SENSITIVE}', ?, 0, ?)"
-_SHUT = sealed.kept("attributes", "value", "?", f"'{Sensitivity.SENSITIVE}'", ("?",))
-"""SQL of the sealed forms of an attribute's value, by older releases and by this one: equal for all memories, so that a filter
-finds them."""
-
-
-_STATUS_THEN = """coalesce(
-    (SELECT new FROM status_history WHERE memory = {alias}.key AND at <= ? ORDER BY number DESC LIMIT 1),
-    (SELECT old FROM status_history WHERE memory = {alias}.key ORDER BY number LIMIT 1),
-    {alias}.status)"""
-"""SQL of the status at a time: the new status of the last change until then, else the old status of the first change after."""
-
-
 def micros(moment: datetime | None) -> int | None:
     return None if moment is None else to_micros(moment)
 
 
 def _moment(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
-
-
-Sql = tuple[str, tuple[str, ...]]
 
 
 @lru_cache(maxsize=1024)  # few readers, many statements

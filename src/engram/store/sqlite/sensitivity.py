@@ -165,7 +165,7 @@ def propagate_tier(connection: apsw.Connection, memory: Memory) -> None:
         if here.tier is Sensitivity.CLEARTEXT:
             continue
         facts.unname(connection, here.key)  # names stand in the clear
-        turns.keep_closely(connection, here.key)
+        turns.raise_source_tiers(connection, here.key)
         derived: list[Any] = connection.execute(_CAME_OF, (here.key,)).fetchall()
         waiting += filter(None, (_raised(connection, key, here.tier) for (key,) in derived))
 

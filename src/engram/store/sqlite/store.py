@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class SqliteStore:
-    """One open vault. Each part is imported and made at its first use, so that a short-lived caller loads only what it needs."""
+    """An open vault. Each part is imported and made at its first use, so that a short-lived caller loads only what it needs."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate

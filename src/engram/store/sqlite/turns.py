@@ -40,6 +40,77 @@ if TYPE_CHECKING:
 _SAID = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
 
 
+_AROUND = 600
+"""Characters of a turn that are indexed around the memories of its neighbours."""
+
+_EXPIRED = 500
+"""Turns deleted in one transaction."""
+
+
+class Turns:
+    """Turns of conversations, verbatim."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def of(self, reader: Reader, memory_id: str) -> list[Turn]:
+        """Return the turns a memory came from, verbatim."""
+        with self._gate.read(reader, "turns") as connection:
+            key = memory_rows.required(connection, readable(reader), memory_id).key
+            found = of_memory(connection, readable(reader), key)
+        self._gate.note(reader, "turns", subject=memory_id, count=len(found))
+        return found
+
+    def last(self, reader: Reader, session: str) -> Turn | None:
+        """Return the last turn of this session in the reader's scope."""
+        with self._gate.read(reader, "turns") as connection:
+            return last_of(connection, reader.scope, session)
+
+    def before(self, reader: Reader, session: str, key: int, *, limit: int) -> list[Turn]:
+        """Return the turns of a session just before the turn of this key, in the reader's scope."""
+        with self._gate.read(reader, "turns") as connection:
+            return before(connection, reader.scope, session, key, limit)
+
+    def waiting(self, reader: Reader, session: str, *, limit: int) -> list[PendingTurn]:
+        """Return the turns of a session in the reader's scope that a model has not read, oldest first."""
+        with self._gate.read(reader, "turns") as connection:
+            return waiting(connection, reader.scope, session, limit)
+
+    def waiting_sessions(self, reader: Reader) -> list[tuple[Scope, str]]:
+        require_owner(reader, "all sessions")
+        with self._gate.readers.use("turns") as connection:
+            return waiting_sessions(connection)
+
+    def derived(self, reader: Reader, keys: Sequence[int]) -> list[Memory]:
+        """Return the active memories of the reader's scope that came from these turns."""
+        with self._gate.read(reader, "turns") as connection:
+            here = readable(replace(reader, policy=Policy.OWN))
+            found = memory_rows.by_keys(connection, here, memories_of(connection, keys))
+        return [memory for memory in found if memory.status is Status.ACTIVE]
+
+    def known_refs(self, reader: Reader, refs: Sequence[str]) -> set[str]:
+        with self._gate.read(reader, "refs") as connection:
+            return known_refs(connection, readable(reader), refs)
+
+    def digest(self, words: str) -> str:
+        """Return a keyed digest by which these words can be recognised in this vault, and nowhere else."""
+        return self._gate.audit.digest(words)
+
+    def expire(self, reader: Reader) -> int:
+        """Delete turns past their retention; the memories made from them stay. Return how many."""
+        days = self._gate.live.now.turn_days
+        with self._gate.watched(reader, "expire"):
+            require_owner(reader, "the age of turns")
+            before = to_micros(self._gate.env.now()) - int(days * 86_400_000_000)
+            if not days or not self._any_before(before):
+                return 0
+            return self._gate.write(reader, "expire", lambda connection: expire(connection, before, _EXPIRED))
+
+    def _any_before(self, moment: int) -> bool:
+        with self._gate.readers.use("turns") as connection:
+            return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM turns WHERE at < ?)", (moment,)).get)
+
+
 def capture(
     connection: apsw.Connection,
     scope: Scope,
@@ -59,13 +130,15 @@ def capture(
         first = next(key for key, turn in zip(keys, turns, strict=True) if (turn.session or "") == session)
         before = _neighbour(connection, first, "<")
         if before is not None:
-            reframe(connection, [before])
+            update_surroundings(connection, [before])
     return keys, kept
 
 
 def keep(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[Draft], space: int | None) -> list[Memory]:
     """Store memories drafted from stored turns, given by their keys."""
-    frames = {key: frame(connection, key) for key in sorted({keys[number] for draft in drafts for number in draft.turns})}
+    frames = {
+        key: turn_surroundings(connection, key) for key in sorted({keys[number] for draft in drafts for number in draft.turns})
+    }
     places = {scope: intern(connection, scope) for scope in {draft.memory.scope for draft in drafts}}
     kept = []
     for draft in drafts:
@@ -83,10 +156,10 @@ def keep(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[Draf
 def link(connection: apsw.Connection, memory: int, turns: Sequence[int]) -> None:
     """Link a memory to the turns it came from, which get at least its tier."""
     connection.executemany("INSERT OR IGNORE INTO sources (memory, turn) VALUES (?, ?)", ((memory, turn) for turn in turns))
-    keep_closely(connection, memory)
+    raise_source_tiers(connection, memory)
 
 
-def keep_closely(connection: apsw.Connection, memory: int) -> None:
+def raise_source_tiers(connection: apsw.Connection, memory: int) -> None:
     """Raise the turns that a memory came from to at least its tier, and update the words around other memories."""
     found: list[Any] = connection.execute(
         """
@@ -105,33 +178,33 @@ def raise_tier(connection: apsw.Connection, turn: int, tier: Sensitivity) -> Non
     connection.execute(sql, (turn, tier))
     if connection.changes():
         beside = [_neighbour(connection, turn, way) for way in ("<", ">")]
-        reframe(connection, [turn, *(key for key in beside if key is not None)])
+        update_surroundings(connection, [turn, *(key for key in beside if key is not None)])
         sealed.seal_put_away(connection)
 
 
-def reframe(connection: apsw.Connection, turns: Sequence[int]) -> None:
+def update_surroundings(connection: apsw.Connection, turns: Sequence[int]) -> None:
     """Update the words around the memories of these turns in the text index."""
     touched = [memory for turn in turns for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
     for memory in dict.fromkeys(touched):
-        text_index.set_surroundings(connection, memory, frames(connection, memory))
+        text_index.set_surroundings(connection, memory, surroundings(connection, memory))
 
 
-def frames(connection: apsw.Connection, memory: int) -> str:
+def surroundings(connection: apsw.Connection, memory: int) -> str:
     """Return the words around all turns that a memory came from; of the first few, if there are many."""
     found = _whole(connection, "SELECT turn FROM sources WHERE memory = ? ORDER BY turn LIMIT 4", memory)
-    return "\n".join(frame(connection, turn) for turn in found)
+    return "\n".join(turn_surroundings(connection, turn) for turn in found)
 
 
-def frame(connection: apsw.Connection, turn: int) -> str:
+def turn_surroundings(connection: apsw.Connection, turn: int) -> str:
     """Return the words of a turn and of those before and after it."""
     keys = [_neighbour(connection, turn, "<"), turn, _neighbour(connection, turn, ">")]
     # Only the end of the turn before and the beginning of the others: else a pasted document would surround each statement.
     cuts = (slice(-_AROUND, None), slice(_AROUND), slice(_AROUND))
-    texts = [_to_be_found_by(connection, key)[cut] for cut, key in zip(cuts, keys, strict=True) if key is not None]
+    texts = [_indexable_words(connection, key)[cut] for cut, key in zip(cuts, keys, strict=True) if key is not None]
     return "\n".join(text for text in texts if text)
 
 
-def _to_be_found_by(connection: apsw.Connection, key: int) -> str:
+def _indexable_words(connection: apsw.Connection, key: int) -> str:
     """Return the words of a turn that the text index may hold: all, those that are not personal, or none, by its tier."""
     found: list[Any] = connection.execute(f"SELECT t.tier, {_SAID} FROM turns AS t WHERE t.key = ?", (key,)).fetchall()
     if not found or found[0][0] == Sensitivity.CONFIDENTIAL:
@@ -140,11 +213,7 @@ def _to_be_found_by(connection: apsw.Connection, key: int) -> str:
     return text if found[0][0] == Sensitivity.CLEARTEXT else sealed.masked(connection, text)
 
 
-_AROUND = 600
-"""Characters of a turn that are indexed around the memories of its neighbours."""
-
-
-def forget_sources(connection: apsw.Connection, memory: int) -> None:
+def delete_sources(connection: apsw.Connection, memory: int) -> None:
     """Delete the turns of a memory that is erased, and their words around other memories.
 
     Turns beside them of which nothing was kept go too: no memory is left by which anyone could ask for them to be erased.
@@ -164,8 +233,8 @@ def forget_sources(connection: apsw.Connection, memory: int) -> None:
         waiting += [key for key in beside if key is not None and key not in waiting and key not in left]
         _remove(connection, turn)
     for other in dict.fromkeys(kin):
-        text_index.set_surroundings(connection, other, frames(connection, other))
-    reframe(connection, left)
+        text_index.set_surroundings(connection, other, surroundings(connection, other))
+    update_surroundings(connection, left)
 
 
 def expire(connection: apsw.Connection, before: int, limit: int) -> int:
@@ -177,8 +246,8 @@ def expire(connection: apsw.Connection, before: int, limit: int) -> int:
     for turn in doomed:
         _remove(connection, turn)
     for memory in dict.fromkeys(kin):
-        text_index.set_surroundings(connection, memory, frames(connection, memory))
-    reframe(connection, [turn for turn in near if turn not in set(doomed)])
+        text_index.set_surroundings(connection, memory, surroundings(connection, memory))
+    update_surroundings(connection, [turn for turn in near if turn not in set(doomed)])
     return len(doomed)
 
 
@@ -291,7 +360,7 @@ def speakers_of(connection: apsw.Connection, keys: Sequence[int]) -> list[str]:
     return [speaker for (speaker,) in found]
 
 
-def been_read(connection: apsw.Connection, owned: Visibility, keys: Sequence[int]) -> list[int]:
+def mark_read(connection: apsw.Connection, owned: Visibility, keys: Sequence[int]) -> list[int]:
     """Mark turns as read by a model; return the keys of those that waited."""
     visible, values = predicate(owned, "scope")
     sql = f"UPDATE turns SET waiting = 0 WHERE key = ? AND waiting <> 0 AND {visible} RETURNING key"
@@ -345,71 +414,3 @@ def keep_draft(connection: apsw.Connection, draft: Draft, space: Space | None) -
     """Store a memory that came from no turn, with its vector if the vault's space holds the same model."""
     key = vectors.own_space(connection, space) if draft.vector else None
     return keep(connection, [], [draft], key)[0]
-
-
-class Turns:
-    """Turns of conversations, verbatim."""
-
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
-
-    def of(self, reader: Reader, memory_id: str) -> list[Turn]:
-        """Return the turns a memory came from, verbatim."""
-        with self._gate.read(reader, "turns") as connection:
-            key = memory_rows.required(connection, readable(reader), memory_id).key
-            found = of_memory(connection, readable(reader), key)
-        self._gate.note(reader, "turns", subject=memory_id, count=len(found))
-        return found
-
-    def last(self, reader: Reader, session: str) -> Turn | None:
-        """Return the last turn of this session in the reader's scope."""
-        with self._gate.read(reader, "turns") as connection:
-            return last_of(connection, reader.scope, session)
-
-    def before(self, reader: Reader, session: str, key: int, *, limit: int) -> list[Turn]:
-        """Return the turns of a session just before the turn of this key, in the reader's scope."""
-        with self._gate.read(reader, "turns") as connection:
-            return before(connection, reader.scope, session, key, limit)
-
-    def waiting(self, reader: Reader, session: str, *, limit: int) -> list[PendingTurn]:
-        """Return the turns of a session in the reader's scope that a model has not read, oldest first."""
-        with self._gate.read(reader, "turns") as connection:
-            return waiting(connection, reader.scope, session, limit)
-
-    def waiting_sessions(self, reader: Reader) -> list[tuple[Scope, str]]:
-        require_owner(reader, "all sessions")
-        with self._gate.readers.use("turns") as connection:
-            return waiting_sessions(connection)
-
-    def derived(self, reader: Reader, keys: Sequence[int]) -> list[Memory]:
-        """Return the active memories of the reader's scope that came from these turns."""
-        with self._gate.read(reader, "turns") as connection:
-            here = readable(replace(reader, policy=Policy.OWN))
-            found = memory_rows.by_keys(connection, here, memories_of(connection, keys))
-        return [memory for memory in found if memory.status is Status.ACTIVE]
-
-    def known_refs(self, reader: Reader, refs: Sequence[str]) -> set[str]:
-        with self._gate.read(reader, "refs") as connection:
-            return known_refs(connection, readable(reader), refs)
-
-    def digest(self, words: str) -> str:
-        """Return a keyed digest by which these words can be recognised in this vault, and nowhere else."""
-        return self._gate.audit.digest(words)
-
-    def expire(self, reader: Reader) -> int:
-        """Delete turns past their retention; the memories made from them stay. Return how many."""
-        days = self._gate.live.now.turn_days
-        with self._gate.watched(reader, "expire"):
-            require_owner(reader, "the age of turns")
-            before = to_micros(self._gate.env.now()) - int(days * 86_400_000_000)
-            if not days or not self._any_before(before):
-                return 0
-            return self._gate.write(reader, "expire", lambda connection: expire(connection, before, _EXPIRED))
-
-    def _any_before(self, moment: int) -> bool:
-        with self._gate.readers.use("turns") as connection:
-            return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM turns WHERE at < ?)", (moment,)).get)
-
-
-_EXPIRED = 500
-"""Turns deleted in one transaction."""

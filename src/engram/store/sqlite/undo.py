@@ -41,7 +41,7 @@ Shape = dict[Name, Figures]
 
 @frozen
 class Undo:
-    """One changed row: its name, its figures before the pass (None: no row), and after it."""
+    """A changed row: its name, its figures before the pass (None: no row), and after it."""
 
     memory: int
     other: int
@@ -212,7 +212,7 @@ def _unmake(connection: apsw.Connection, undo: Undo) -> bool:
     judged = (now.corroborations, now.helpful, now.unhelpful) != tuple(made[one] for one in _JUDGED)
     if now.pinned or now.version > 1 or judged:
         return False
-    memory_rows.wipe_out(connection, now)
+    memory_rows.erase(connection, now)
     return True
 
 
