@@ -26,6 +26,7 @@ from engram.store.sqlite.memory_rows import (
     page,
     required,
     rewrite,
+    states_at,
     status_history,
     traits,
     unchanged,
