@@ -1,4 +1,4 @@
-"""The verbs that carry memories out of a vault and into one."""
+"""The verbs of files: export a vault, import files and archives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Arrived = tuple[Memory, tuple[int, ...]]  # with the numbers of its turns in th
 
 
 def _passphrase(given: str | None) -> str:
-    """One that an archive may be under: whoever has the file can try as many as he likes."""
+    """Return a passphrase for an archive. Raise InvalidQuery if it is short: anyone with the file can try any number."""
     if not given:
         raise InvalidQuery(
             "an archive needs a passphrase.",
@@ -37,16 +37,16 @@ def _passphrase(given: str | None) -> str:
         )
     if len(given) < _LEAST_PASSPHRASE:
         raise InvalidQuery(
-            f"a passphrase of fewer than {_LEAST_PASSPHRASE} characters is guessed in no time.",
+            f"a passphrase of fewer than {_LEAST_PASSPHRASE} characters is guessed quickly.",
             way_out="Give one of several words that nobody would guess.",
         )
     return given
 
 
-def _archived(
+def _record_pages(
     lines: Iterator[dict[str, Any]], links: list[Edge], trusted: bool, done: Imported
 ) -> Iterator[tuple[list[_Arrived], dict[int, Turn]]]:
-    """Pages of an archive: memories with the turns they came from. Links are gathered, what is no record is refused."""
+    """Yield pages of an archive: memories with their source turns. Edges are added to `links`, invalid records refused."""
     page: list[_Arrived] = []
     turns: dict[int, Turn] = {}
     for number, record in enumerate(lines, 1):
@@ -71,13 +71,13 @@ def _archived(
 
 
 def _is_full(page: list[_Arrived], arrived: _Arrived, trusted: bool) -> bool:
-    """Does a page end before this one? Not between memories that came from one turn, unless it grows without end."""
+    """Return True if the page ends before this memory: not between memories of one turn, unless the page is very long."""
     if trusted and page[0][0].scope != arrived[0].scope:
         return True
     return len(page) >= _PAGE and (set(page[-1][1]).isdisjoint(arrived[1]) or len(page) >= 5 * _PAGE)
 
 
-def _tell(progress: Progress | None, count: int) -> None:
+def _report_progress(progress: Progress | None, count: int) -> None:
     if progress is not None:
         progress(count)
 
@@ -91,10 +91,10 @@ def export(
     confirm: bool = False,
     overwrite: bool = False,
 ) -> Report:
-    """Write all that this reader sees into one file: an archive under a passphrase, or, confirmed, something to be read.
+    """Write all memories that this reader sees to one file: an archive under a passphrase, or confirmed plaintext.
 
-    form: archive, json, markdown or text. What is not an archive is plaintext on the disk, and needs `confirm=True`.
-    overwrite: a file that is there may go.
+    form: archive, json, markdown or text. All but an archive are plaintext on the disk and need `confirm=True`.
+    overwrite: replace an existing file.
     """
     place = Path(path).expanduser()
     if form not in FORMS:
@@ -141,30 +141,30 @@ def import_(
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
-    """Take in a file, a folder or a zip; what is known is passed over, so it can be run again.
+    """Import a file, a folder or a zip. What is stored already is skipped, so it can be repeated.
 
-    form: text, jsonl, markdown, chatgpt, claude, mem0, mcp-memory, sqlite, json (our own) or archive; else by its name and
-    shape. Everything goes through quarantine: cleaned, believed no more than `import_confidence`, with vectors made here.
-    trusted: an archive of one's own keeps its confidences, dates and, for the owner, scopes. dry_run: keep nothing.
+    form: text, jsonl, markdown, chatgpt, claude, mem0, mcp-memory, sqlite, json (our own) or archive; by default by name
+    and content. Imported texts are cleaned, get a confidence of at most `import_confidence`, and vectors made here.
+    trusted: the owner's archive keeps its confidences, dates and scopes. dry_run: store nothing.
     """
     source = Path(path).expanduser()
     form = imports.checked(source, form)
     done = Imported(str(source), form, dry_run)
     if trusted and (form != "archive" or view.reader.role is not Role.OWNER):
         raise AccessDenied(
-            "only an archive is trusted, and only by the owner of the vault.",
+            "only an archive can be trusted, and only by the owner of the vault.",
             way_out='Open it with `engram.open(role="owner")`, or import it without `trusted`.',
         )
     if form == "archive":
-        _take_archive(view, source, passphrase, trusted, done, progress)
+        _import_archive(view, source, passphrase, trusted, done, progress)
         return done
     if form == "json":
-        _take_records(view, imports.own_records(source, view.vault.live.now, done.refuse), False, done, progress)
+        _import_records(view, imports.own_records(source, view.vault.live.now, done.refuse), False, done, progress)
         return done
     found = imports.read(source, form, view.vault.live.now, done.refuse)
     first = next(found, None)
     if isinstance(first, Turn):
-        _take_turns(view, (one for one in chain((first,), found) if isinstance(one, Turn)), done, progress)
+        _import_turns(view, (one for one in chain((first,), found) if isinstance(one, Turn)), done, progress)
     elif first is not None:
         rest = (one for one in chain((first,), found) if isinstance(one, Memory))
         while some := list(islice(rest, _PAGE)):
@@ -172,17 +172,17 @@ def import_(
     return done
 
 
-def _take_turns(view: View, turns: Iterator[Turn], done: Imported, progress: Progress | None) -> None:
+def _import_turns(view: View, turns: Iterator[Turn], done: Imported, progress: Progress | None) -> None:
     if done.dry_run:
         while some := list(islice(turns, _PAGE)):
-            _try(view, some, done)
-            _tell(progress, len(some))
+            _preview_turns(view, some, done)
+            _report_progress(progress, len(some))
         return
     report = view.vault.observer.ingest(view.reader, turns, view.vault.session, progress, imported=True)
     done.add(report.counts, report.ids, report.notes)
 
 
-def _try(view: View, turns: list[Turn], done: Imported) -> None:
+def _preview_turns(view: View, turns: list[Turn], done: Imported) -> None:
     known = view.vault.store.turns.known_refs(view.reader, [turn.ref for turn in turns if turn.ref])
     now = view.vault.env.now()
     fresh = [Turn(t.text, t.speaker, t.at or now, t.session, t.ref) for t in turns if not t.ref or t.ref not in known]
@@ -194,8 +194,8 @@ def _try(view: View, turns: list[Turn], done: Imported) -> None:
 def _admit(
     view: View, arrivals: list[Arrival], said: list[Turn], done: Imported, progress: Progress | None, trusted: bool = False
 ) -> dict[int, str]:
-    """The ids that they have here, by number."""
-    _tell(progress, len(arrivals))
+    """Store memories of a file; return their ids in this vault by number."""
+    _report_progress(progress, len(arrivals))
     if done.dry_run:
         done.add({"memories": len(arrivals)})
         return {}
@@ -208,19 +208,21 @@ def _admit(
     return kept | admitted.known
 
 
-def _take_archive(
+def _import_archive(
     view: View, source: Path, passphrase: str | None, trusted: bool, done: Imported, progress: Progress | None
 ) -> None:
     if not passphrase:
-        raise InvalidQuery("an archive opens with its passphrase.", way_out="Give the one it was made with.")
+        raise InvalidQuery("an archive needs its passphrase.", way_out="Give the one that it was made with.")
     with imports.opened(source) as file:
-        _take_records(view, archive.read(file, passphrase), trusted, done, progress)
+        _import_records(view, archive.read(file, passphrase), trusted, done, progress)
 
 
-def _take_records(view: View, lines: Iterator[dict[str, Any]], trusted: bool, done: Imported, progress: Progress | None) -> None:
-    here: dict[str, str] = {}  # ids in the file, and what they are here
+def _import_records(
+    view: View, lines: Iterator[dict[str, Any]], trusted: bool, done: Imported, progress: Progress | None
+) -> None:
+    here: dict[str, str] = {}  # ids in this vault by ids in the file
     links: list[Edge] = []
-    for page, turns in _archived(lines, links, trusted, done):
+    for page, turns in _record_pages(lines, links, trusted, done):
         here |= _store_page(view, page, turns, done, progress, trusted)
     both = [
         replace(link, source=here[link.source], target=here[link.target])

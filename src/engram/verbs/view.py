@@ -29,7 +29,7 @@ def id_of(memory: Memory) -> str:
 
 
 class View:
-    """One open vault as one reader sees it. key: the idempotency key of the next write (`keyed`)."""
+    """An open vault as one reader sees it. key: the idempotency key of the next write (`keyed`)."""
 
     def __init__(self, vault: OpenVault, reader: Reader, key: str | None = None) -> None:
         self.vault = vault
