@@ -61,10 +61,7 @@ class DuplicateTurns(Exception):
 
 Changes = Mapping[str, object] | Callable[[Memory], Mapping[str, object]]
 
-"""New values by their names, or what makes them of the memory as it is when they are written."""
-
-
-"""Key, scope key, kind, status, category, time of the event or else of learning it (µs), vector as `encoding` stores it."""
+"""New values by field name, or a function that makes them from the memory as it is at the time of the write."""
 
 
 class MemoriesPort(Protocol):
@@ -176,7 +173,7 @@ class CapturePort(Protocol):
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
-        """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session."""
+        """Store turns and the memories drafted from them, all or none. Each turn has its time and session."""
 
     def write_extracted(
         self,
@@ -188,11 +185,11 @@ class CapturePort(Protocol):
         again: Mapping[str, Sequence[int]] | None = None,
         outworn: Sequence[str] = (),
     ) -> list[Memory]:
-        """Keep what a model read in turns that are here, by their keys; all or nothing, and only if they still wait for it."""
+        """Store memories that a model drafted from stored turns, all or none, and only if the turns still wait for it."""
 
 
 class TurnsPort(Protocol):
-    """Turns: what was said, verbatim."""
+    """Turns of conversations, verbatim."""
 
     def of(self, reader: Reader, memory_id: str) -> list[Turn]:
         """Return the turns a memory came from, verbatim."""
@@ -315,38 +312,38 @@ class EntitiesPort(Protocol):
     """Entities: people, places and things that memories name."""
 
     def select(self, reader: Reader, *, kind: str | None = None, limit: int = 50) -> list[Entity]:
-        """What this reader's memories name, the most named first."""
+        """Return the entities that visible memories mention, the most mentioned first."""
 
     def get(self, reader: Reader, name: str) -> tuple[Entity, list[int]] | None:
-        """What goes by this name, and the keys of the active memories that name it, the latest first."""
+        """Return the entity of this name, and the keys of the active memories that mention it, the latest first."""
 
     def mentions(self, reader: Reader, memory_id: str) -> list[str]:
-        """What a memory names, by the names it is kept under."""
+        """Return the names of the entities that a memory mentions."""
 
     def cooccurring(self, reader: Reader, name: str, *, limit: int = 10) -> list[tuple[str, int]]:
-        """What is named in the same memories, and in how many."""
+        """Return the names of entities that the same memories mention, and in how many."""
 
     def reindex(self, reader: Reader, *, limit: int) -> int:
         """Read some of what was kept before names and facts were: how many. Nothing is retired by it."""
 
 
 class FactsPort(Protocol):
-    """Facts: what memories say of a subject, since when and until when."""
+    """Facts that memories state about a subject, with their dates."""
 
     def beliefs(self, reader: Reader, subject: str, *, past: bool = False) -> list[Belief]:
-        """The facts of a subject that hold, the newest first; `past`: those that held, too."""
+        """Return the facts of a subject that hold, the newest first; with `past`, also those that held."""
 
     def by(self, reader: Reader, keys: Sequence[int]) -> list[RelatedFact]:
-        """What these memories say."""
+        """Return the facts of these memories."""
 
     def of(self, reader: Reader, names: Sequence[str], *, backwards: bool = False, most: int) -> list[RelatedFact]:
-        """What is said of these, the surest first; `backwards`: what is said to stand in a relation to them."""
+        """Return the facts whose subject is one of these, or with `backwards` whose object is, the surest first."""
 
     def exists(self, reader: Reader, subject: str, what: str) -> bool:
-        """Is this told of a subject, or was it, in whatever words and however sure?"""
+        """Return True if a subject has, or had, a fact of this predicate, however sure."""
 
     def matching(self, reader: Reader, what: str, *, most: int) -> list[RelatedFact]:
-        """What is said of anything by this predicate, the surest first."""
+        """Return the facts of this predicate, of any subject, the surest first."""
 
 
 class FeedbackPort(Protocol):
@@ -362,27 +359,27 @@ class FeedbackPort(Protocol):
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Memory:
-        """Count what a reader thought of a memory and, if it is told, remember for which question."""
+        """Count a reader's judgement of a memory and, if given, store the question it was about."""
 
     def judgements(self, reader: Reader, keys: Sequence[int], question: JudgedQuestion) -> list[Judgement]:
-        """What was said of these memories, oldest first, where the reader stands: another agent's opinion is its own."""
+        """Return the judgements of these memories in exactly the reader's scope, oldest first."""
 
     def correct(
         self, reader: Reader, memory_id: str, draft: Draft, *, space: Space | None = None, timeout: float | None = None
     ) -> Memory:
-        """Keep what is true in the place of a memory, and retire that, all or nothing. Where it is known already, that stays."""
+        """Store a correction and retire the memory that it corrects, all or none. A memory that says the same already is used."""
 
     def corrected(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, Memory]:
-        """Of these digests, those of wordings that were corrected, with what stands in their place."""
+        """Map those of these digests whose wording was corrected to the memory that replaced it."""
 
     def corrected_facts(self, reader: Reader, told: Sequence[Fact]) -> list[Memory]:
-        """What was corrected and said something of one of these, of the same sort."""
+        """Return corrected memories with a fact of the same subject and predicate as one of these."""
 
     def corrections(self, reader: Reader) -> list[int]:
-        """Keys of what was corrected."""
+        """Return the keys of corrected memories."""
 
     def replacement(self, reader: Reader, key: int) -> Memory:
-        """What stands in the place of a corrected memory; itself, if that is gone."""
+        """Return the memory that replaced a corrected one; the corrected one itself if that is gone."""
 
 
 class EpisodesPort(Protocol):
@@ -602,7 +599,7 @@ class Store(Protocol):
 
     @property
     def last_used(self) -> float:
-        """When somebody last used the store, on the monotonic clock."""
+        """Monotonic time of the last use of the store."""
 
     def background(self) -> AbstractContextManager[None]:
         """Mark reads in this block as maintenance: no audit entry unless they fail, and not counted as use."""
@@ -611,4 +608,4 @@ class Store(Protocol):
         """Do not count what this thread does as use."""
 
     def close(self) -> None:
-        """Finish queued writes and close. Closing twice is closing once."""
+        """Finish queued writes and close. A second call does nothing."""

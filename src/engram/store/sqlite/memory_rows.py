@@ -154,7 +154,7 @@ def log_status(connection: apsw.Connection, memory: Memory, change: StatusChange
 
 
 def erase(connection: apsw.Connection, memory: Memory) -> None:
-    """Overwrite a memory's words, then delete it (§10.6.1). `secure_delete` zeroes freed cells; the text index drops its terms."""
+    """Overwrite a memory's words, then delete it (§10.6.1). `secure_delete` zeroes freed cells, the text index drops terms."""
     key = memory.key
     unindex_words(connection, key, _indexed(connection, key), _around(connection, key))
     connection.execute(
