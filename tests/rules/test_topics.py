@@ -157,3 +157,8 @@ def test_a_dependent_message_is_searched_with_the_conversations_question_vector(
     off = advance(on, "Do you like jazz?", said, TopicReading(Topic.SWITCH, 0.0), as_question=bare)
     assert off.course is not None
     assert float(off.course @ asked) == 0.0
+
+
+def test_a_reading_answers_to_its_earlier_names() -> None:
+    reading = TopicReading(Topic.CONTINUATION, 1.0, 0.5, 0.25)
+    assert (reading.near, reading.along) == (0.5, 0.25)

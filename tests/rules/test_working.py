@@ -244,3 +244,7 @@ def test_a_turn_becomes_a_statement_about_its_speaker_and_small_talk_becomes_non
     assert [statement(Turn(said, "assistant")) for said in ("ok, thanks!", "Noted.", "Understood!")] == ["", "", ""]
     assert count(statement(Turn(LONG * 40))) <= 40
     assert content_words("what about it?") == ()
+
+
+def test_the_written_reasons_for_an_eviction_stay() -> None:
+    assert [reason.value for reason in EvictionReason] == ["room", "faded", "topic", "summed up"]

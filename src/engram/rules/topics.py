@@ -93,6 +93,16 @@ class TopicReading:
     to_last: float | None = None
     to_centroid: float | None = None
 
+    @property
+    def near(self) -> float | None:
+        """The earlier name of `to_last`."""
+        return self.to_last
+
+    @property
+    def along(self) -> float | None:
+        """The earlier name of `to_centroid`."""
+        return self.to_centroid
+
 
 def assess_topic(momentum: Momentum, text: str, as_question: Vector | None, background: float) -> TopicReading:
     """Assess whether a message continues the topic, before it is added. `as_question`: its vector as a question."""

@@ -56,7 +56,7 @@ class EvictionReason(StrEnum):
     ROOM = "room"
     FADED = "faded"
     TOPIC = "topic"
-    SUMMED_UP = "summary up"
+    SUMMED_UP = "summed up"
 
 
 @frozen
