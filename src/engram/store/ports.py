@@ -324,7 +324,7 @@ class EntitiesPort(Protocol):
         """Return the names of entities that the same memories mention, and in how many."""
 
     def reindex(self, reader: Reader, *, limit: int) -> int:
-        """Read some of what was kept before names and facts were: how many. Nothing is retired by it."""
+        """Read entities and facts of a page of memories from older releases; return how many. Retires no memory."""
 
 
 class FactsPort(Protocol):
