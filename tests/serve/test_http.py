@@ -24,7 +24,8 @@ from engram.deadline import current_deadline
 from engram.engine import Engram
 from engram.errors import ConfigInvalid, RateLimited
 from engram.serve.http import event_stream
-from engram.serve.network.doors import RateLimiter, host_policy
+from engram.serve.network.origins import host_policy
+from engram.serve.network.rate_limits import RateLimiter
 from engram.serve.network.server import ServeLimits
 from engram.serve.web import prepare
 from engram.store.limits import StoreLimits

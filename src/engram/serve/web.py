@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from engram.crypto.access_tokens import GrantedToken
 from engram.engine import Engram
 from engram.serve.http.app import make_app
-from engram.serve.network.doors import host_policy
+from engram.serve.network.origins import host_policy
 from engram.serve.network.server import NetworkServer, ServeLimits, reader_token, server_token, url_of
 from engram.serve.page import routes as page
 from engram.serve.page.sign_in import Sessions

@@ -29,8 +29,10 @@ from engram.serve.http.metrics import Metrics
 from engram.serve.http.openapi import MIN_TIMEOUT_S, docs_page, openapi_document
 from engram.serve.http.routes import Route, arguments, routes
 from engram.serve.network import problems
-from engram.serve.network.doors import Authenticator, HostPolicy, RateLimiter
+from engram.serve.network.access_tokens import Authenticator
+from engram.serve.network.origins import HostPolicy
 from engram.serve.network.problems import RequestRefused
+from engram.serve.network.rate_limits import RateLimiter
 from engram.serve.network.requests import ServerState, answer_in_thread, client_address, read_body
 from engram.serve.operations import OPERATIONS, limits, read, wire
 from engram.types import Memory, Policy, Reader, Role

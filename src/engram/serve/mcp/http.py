@@ -31,7 +31,9 @@ from engram.serve.mcp.handshake import refusal_of, without_surrogates
 from engram.serve.mcp.profiles import tools_of
 from engram.serve.mcp.server import build
 from engram.serve.network import problems
-from engram.serve.network.doors import Authenticator, HostPolicy, RateLimiter, host_policy
+from engram.serve.network.access_tokens import Authenticator
+from engram.serve.network.origins import HostPolicy, host_policy
+from engram.serve.network.rate_limits import RateLimiter
 from engram.serve.network.requests import read_body
 from engram.serve.network.server import NetworkServer, ServeLimits, server_token, url_of
 from engram.types import Reader

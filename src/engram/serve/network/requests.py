@@ -11,7 +11,7 @@ from starlette.responses import Response
 from engram.aio import Threads
 from engram.engine import Engram
 from engram.errors import ContentTooLarge, SearchTimeout
-from engram.serve.network.doors import Authenticator
+from engram.serve.network.access_tokens import Authenticator
 from engram.serve.network.problems import RequestRefused
 from engram.values.frozen import frozen
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from engram.crypto.access_tokens import AccessToken, GrantedToken, new_secret
 from engram.engine import Engram
 from engram.errors import ConfigInvalid
-from engram.serve.network.doors import is_local
+from engram.serve.network.origins import is_local
 from engram.types import Policy, Role
 from engram.values.frozen import frozen
 

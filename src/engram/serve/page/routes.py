@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from engram.errors import EngramError, InvalidContent, NotFound
 from engram.log import Log
-from engram.serve.network.doors import is_same_origin
+from engram.serve.network.origins import is_same_origin
 from engram.serve.network.problems import OriginRefused, Unauthorized, status_of
 from engram.serve.network.requests import ServerState, answer_in_thread, client_address, read_body
 from engram.serve.page import dreams, entities, graph, memories, recall, review, settings, vault
