@@ -39,6 +39,7 @@ from engram.verbs import memories as memories_verbs
 from engram.verbs import recall as recall_verbs
 from engram.verbs import turns as turns_verbs
 from engram.verbs import vault as vault_verbs
+from engram.verbs import working as working_verbs
 from engram.verbs.view import View
 from engram.working.memory import Working
 
@@ -197,13 +198,13 @@ class Engram:
 
     # context and working memory
     context = verb(context_verbs.context)
-    resume = verb(context_verbs.resume)
-    morning = verb(context_verbs.morning)
+    resume = verb(working_verbs.resume)
+    morning = verb(working_verbs.morning)
 
     @property
     def working(self) -> Working:
         """Working memory of the reader's scope: its slots, `attend`, `hear`, `tick`, `export`, `suspend`, `checkpoint`."""
-        return context_verbs.working(self._view)
+        return working_verbs.working(self._view)
 
     # entities and facts
     entity = verb(entities_verbs.entity)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
-from engram.serve.operations.entities import KnowledgeReport
+from engram.serve.operations.knowledge import KnowledgeReport
 from engram.types import Memory, Status
 from engram.values.entities import Belief, Knowledge, KnowledgeLevel, Profile, Timeline
 

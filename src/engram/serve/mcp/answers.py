@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.context.window import ContextWindow
 from engram.serve.operations import OPERATIONS, Operation, limits, read, wire
-from engram.serve.operations.entities import KnowledgeReport
+from engram.serve.operations.knowledge import KnowledgeReport
 from engram.serve.operations.memories import CreatedEdge, MemoryDetails
 from engram.serve.operations.schema import Schema, output_schema
 from engram.serve.operations.vault import VaultStatus

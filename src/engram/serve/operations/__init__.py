@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engram.serve.operations import dreams, entities, episodes, memories, recall, turns, vault, working
+from engram.serve.operations import dreams, entities, episodes, knowledge, memories, recall, turns, vault, working
 from engram.serve.operations.operation import Arg as Arg
 from engram.serve.operations.operation import Effect as Effect
 from engram.serve.operations.operation import Operation as Operation
@@ -23,6 +23,7 @@ OPERATIONS: Mapping[str, Operation] = table(
     entities.OPERATIONS,
     episodes.OPERATIONS,
     working.OPERATIONS,
+    knowledge.OPERATIONS,
     dreams.OPERATIONS,
     vault.OPERATIONS,
 )

@@ -1,4 +1,4 @@
-"""Operations on working memory: working, attend, clear_working, checkpoint, resume, morning, gaps."""
+"""Operations on working memory: working, attend, clear_working, checkpoint, resume, morning."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from engram.errors import InvalidQuery
 from engram.rules.resume import Morning
 from engram.rules.working import Checkpoint, Evicted, Resumed, SlotSource
 from engram.serve.operations.operation import Arg, Budget, Effect, NoInput, Operation
-from engram.values.entities import Gap
 from engram.values.frozen import frozen
 from engram.working.export import Exported, Form
 
@@ -83,22 +82,6 @@ def morning(mem: Engram, given: NoInput) -> Morning:
     return mem.morning()
 
 
-@frozen(kw_only=True)
-class GapsInput:
-    limit: Annotated[int, Arg("How many at most.", low=1, high=1000, flags=("--limit", "-n"))] = 20
-
-
-@frozen
-class GapList:
-    """Unanswered questions, the most asked first; then memories in dispute, then memories that are old and often used."""
-
-    gaps: tuple[Gap, ...]
-
-
-def gaps(mem: Engram, given: GapsInput) -> GapList:
-    return GapList(tuple(mem.gaps(limit=given.limit)))
-
-
 OPERATIONS = (
     Operation(
         name="working",
@@ -145,12 +128,5 @@ OPERATIONS = (
         input=NoInput,
         output=Morning,
         run=morning,
-    ),
-    Operation(
-        name="gaps",
-        help="List what is not known: questions without an answer, memories that disagree, and what is much used and old.",
-        input=GapsInput,
-        output=GapList,
-        run=gaps,
     ),
 )
