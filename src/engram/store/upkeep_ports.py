@@ -71,13 +71,13 @@ class DreamsPort(Protocol):
         """Return those of these memories that have an open contradiction."""
 
     def apply(
-        self, reader: Reader, pass_id: str, job: str, revisions: Sequence[Proposal], *, start: Cursor, upto: Cursor, since: int
+        self, reader: Reader, pass_id: str, job: str, proposals: Sequence[Proposal], *, start: Cursor, upto: Cursor, since: int
     ) -> AppliedProposals | None:
         """Apply one page of a job: its changes, their undo, and the job's cursor. None, and no change, if another process has
         moved the cursor from `start`.
         """
 
-    def preview(self, reader: Reader, job: str, revisions: Sequence[Proposal], *, since: int) -> AppliedProposals:
+    def preview(self, reader: Reader, job: str, proposals: Sequence[Proposal], *, since: int) -> AppliedProposals:
         """Return what a page would change; nothing is stored."""
 
     def heartbeat(self, reader: Reader, pass_id: str, *, before: float | None = None, probes: Sequence[str] = ()) -> None:

@@ -21,7 +21,7 @@ from engram.errors import Conflict, NotFound
 from engram.guard.visibility import readable, require_writer, writable
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import facts, memory_rows, undo
-from engram.store.sqlite import revisions as revision_rows
+from engram.store.sqlite import proposals as proposal_rows
 from engram.store.sqlite.erasure import DryRun
 from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded
@@ -30,8 +30,8 @@ from engram.values.dreams import AppliedProposals, Cursor, Pass, PassStatus, Pro
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
+    from engram.store.sqlite.proposals import Proposals
     from engram.store.sqlite.reconciliation import Reconciliation
-    from engram.store.sqlite.revisions import Revisions
 
 
 _LATEST = "SELECT coalesce(max(seq), 0) FROM changes"
@@ -44,10 +44,10 @@ _LONGEST_CHAIN = 64
 class Dreams:
     """Background passes: their lease, the pages they read, the changes they apply, and undo."""
 
-    def __init__(self, gate: Gate, reconciliation: Reconciliation, revisions: Revisions) -> None:
+    def __init__(self, gate: Gate, reconciliation: Reconciliation, proposals: Proposals) -> None:
         self._gate = gate
         self._reconciliation = reconciliation
-        self._revisions = revisions
+        self._proposals = proposals
 
     def begin(self, reader: Reader, verb: str) -> Pass | None:
         """Begin a pass, or resume one whose process ended; None while another pass runs."""
@@ -127,7 +127,7 @@ class Dreams:
             return {key for key in keys if facts.is_contested(connection, key)}
 
     def apply(
-        self, reader: Reader, pass_id: str, job: str, revisions: Sequence[Proposal], *, start: Cursor, upto: Cursor, since: int
+        self, reader: Reader, pass_id: str, job: str, proposals: Sequence[Proposal], *, start: Cursor, upto: Cursor, since: int
     ) -> AppliedProposals | None:
         """Apply one page of a job: its changes, their undo, and the job's cursor. None, and no change, if another process has
         moved the cursor from `start`."""
@@ -139,7 +139,7 @@ class Dreams:
                 number = self._renew_lease(connection, pass_id, now)
                 if _cursor(connection, job, walker) != start:
                     return None
-                applied = self._apply(connection, reader, number, job, revisions, since, now)
+                applied = self._apply(connection, reader, number, job, proposals, since, now)
                 connection.execute(
                     "INSERT OR REPLACE INTO jobs (name, walker, row, change) VALUES (?, ?, ?, ?)",
                     (job, walker, upto.row, upto.change),
@@ -147,16 +147,16 @@ class Dreams:
                 _count(connection, number, {f"{job}.{what}": len(ids) for what, ids in applied.ids.items()})
                 return applied
 
-            return self._gate.write(reader, f"dream:{job}", work, subject=pass_id, count=len(revisions))
+            return self._gate.write(reader, f"dream:{job}", work, subject=pass_id, count=len(proposals))
 
-    def preview(self, reader: Reader, job: str, revisions: Sequence[Proposal], *, since: int) -> AppliedProposals:
+    def preview(self, reader: Reader, job: str, proposals: Sequence[Proposal], *, since: int) -> AppliedProposals:
         """Return what a page would change; nothing is stored."""
         with self._gate.watched(reader, "dream"):
             require_writer(reader)
             found: list[AppliedProposals] = []
 
             def work(connection: apsw.Connection) -> None:
-                found.append(self._apply(connection, reader, None, job, revisions, since, self._gate.env.now()))
+                found.append(self._apply(connection, reader, None, job, proposals, since, self._gate.env.now()))
                 raise DryRun({})
 
             with suppress(DryRun):
@@ -169,15 +169,15 @@ class Dreams:
         reader: Reader,
         number: int | None,
         job: str,
-        revisions: Sequence[Proposal],
+        proposals: Sequence[Proposal],
         since: int,
         now: datetime,
     ) -> AppliedProposals:
-        round = revision_rows.gather(connection, reader, job, revisions, since, now)
-        keys = revision_rows.affected(round, revisions)
+        round = proposal_rows.gather(connection, reader, job, proposals, since, now)
+        keys = proposal_rows.affected(round, proposals)
         before = undo.shape(connection, keys)
-        for revision in revisions:
-            self._revisions.apply(round, revision)
+        for proposal in proposals:
+            self._proposals.apply(round, proposal)
         if number is not None:
             after = undo.shape(connection, keys | set(round.made))
             undo.put(connection, number, undo.difference(before, after, round.made))

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from engram.store.sqlite.health import HealthCheck
     from engram.store.sqlite.knowledge import KnowledgeSurvey
     from engram.store.sqlite.memories import Memories
+    from engram.store.sqlite.proposals import Proposals
     from engram.store.sqlite.quotas import Quotas
     from engram.store.sqlite.receipts import Receipts
     from engram.store.sqlite.reconciliation import Reconciliation
-    from engram.store.sqlite.revisions import Revisions
     from engram.store.sqlite.sensitivity import SealedRows
     from engram.store.sqlite.skills import Skills
     from engram.store.sqlite.text_index import TextIndex
@@ -156,7 +156,7 @@ class SqliteStore:
     def dreams(self) -> Dreams:
         from engram.store.sqlite.dreams import Dreams
 
-        return Dreams(self.gate, self._reconciliation, self._revisions)
+        return Dreams(self.gate, self._reconciliation, self._proposals)
 
     @cached_property
     def changes(self) -> ChangeLog:
@@ -219,7 +219,7 @@ class SqliteStore:
         return Reconciliation(self.gate)
 
     @cached_property
-    def _revisions(self) -> Revisions:
-        from engram.store.sqlite.revisions import Revisions
+    def _proposals(self) -> Proposals:
+        from engram.store.sqlite.proposals import Proposals
 
-        return Revisions(self.gate, self._reconciliation)
+        return Proposals(self.gate, self._reconciliation)

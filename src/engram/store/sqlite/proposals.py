@@ -83,10 +83,10 @@ class Round:
 
 
 def gather(
-    connection: apsw.Connection, reader: Reader, job: str, revisions: Sequence[Proposal], since: int, now: datetime
+    connection: apsw.Connection, reader: Reader, job: str, proposals: Sequence[Proposal], since: int, now: datetime
 ) -> Round:
     """Read the present state of the memories that these proposals name."""
-    ids = list(dict.fromkeys(one for revision in revisions for one in proposal_ids(revision)))
+    ids = list(dict.fromkeys(one for proposal in proposals for one in proposal_ids(proposal)))
     known = {memory.id: memory for memory in memory_rows.by_ids(connection, writable(reader), ids)}
     keys = [memory.key for memory in known.values()]
     moved = _changed_since(connection, keys, since)
@@ -94,11 +94,11 @@ def gather(
     return Round(connection, reader, now, job, known, stale, undo.spared(connection, keys))
 
 
-def affected(round: Round, revisions: Sequence[Proposal]) -> set[int]:
+def affected(round: Round, proposals: Sequence[Proposal]) -> set[int]:
     """Return the keys of all memories that these may change: those named, those they contradict, and inferences from them."""
     keys = {memory.key for memory in round.known.values()}
     settled = {
-        round.known[one.memory].key for one in revisions if isinstance(one, SettleContradiction) and one.memory in round.known
+        round.known[one.memory].key for one in proposals if isinstance(one, SettleContradiction) and one.memory in round.known
     }
     waiting = list(keys | _beside(round.connection, settled, facts.CONTRADICTS))
     keys.update(waiting)
@@ -130,8 +130,8 @@ def _corroborated(survivor: Memory, old: Memory, witnesses: int, now: datetime) 
     )
 
 
-def _unlink(round: Round, revision: RemoveLink) -> str:
-    edge = revision.edge
+def _unlink(round: Round, proposal: RemoveLink) -> str:
+    edge = proposal.edge
     source, target = round.known.get(edge.source), round.known.get(edge.target)
     if source is None or target is None or edge.kind in LASTING or round.stale & {source.id, target.id}:
         return ""
@@ -139,57 +139,57 @@ def _unlink(round: Round, revision: RemoveLink) -> str:
     return source.id if round.connection.execute(sql, (source.key, target.key, edge.kind)).get else ""
 
 
-def _archive(round: Round, revision: Archive) -> str:
-    old = round.retirable(revision.memory)
+def _archive(round: Round, proposal: Archive) -> str:
+    old = round.retirable(proposal.memory)
     if old is None:
         return ""
-    round.rewrite(old, replace(old, status=Status.ARCHIVED, updated_at=round.now), revision.reason)
+    round.rewrite(old, replace(old, status=Status.ARCHIVED, updated_at=round.now), proposal.reason)
     return old.id
 
 
-def _place(round: Round, revision: SetLayer) -> str:
-    old = round.standing(revision.memory)
+def _place(round: Round, proposal: SetLayer) -> str:
+    old = round.standing(proposal.memory)
     known = ("", *LAYERS)  # a user may use the attribute `layer` for other values, which are left alone
-    if old is None or not {held := old.attributes.get(undo.LAYER, ""), revision.layer} <= set(known) or held == revision.layer:
+    if old is None or not {held := old.attributes.get(undo.LAYER, ""), proposal.layer} <= set(known) or held == proposal.layer:
         return ""
     rest: Mapping[str, str] = {name: value for name, value in old.attributes.items() if name != undo.LAYER}
-    placed = {**rest, undo.LAYER: revision.layer} if revision.layer else rest
+    placed = {**rest, undo.LAYER: proposal.layer} if proposal.layer else rest
     round.rewrite(old, replace(old, attributes=placed))
     return old.id
 
 
-def _weigh(round: Round, revision: Reweigh) -> str:
-    old = round.standing(revision.memory)
+def _weigh(round: Round, proposal: Reweigh) -> str:
+    old = round.standing(proposal.memory)
     if old is None:
         return ""
-    importance = old.importance if revision.importance is None else min(max(revision.importance, 0.0), 1.0)
-    confidence = old.confidence if revision.confidence is None else min(max(revision.confidence, 0.0), 1.0)
-    strength = old.strength if revision.strength is None else min(max(revision.strength, 0.0), 1.0)
+    importance = old.importance if proposal.importance is None else min(max(proposal.importance, 0.0), 1.0)
+    confidence = old.confidence if proposal.confidence is None else min(max(proposal.confidence, 0.0), 1.0)
+    strength = old.strength if proposal.strength is None else min(max(proposal.strength, 0.0), 1.0)
     if (importance, confidence, strength) == (old.importance, old.confidence, old.strength):
         return ""
     round.rewrite(old, replace(old, importance=importance, confidence=confidence, strength=strength))
     return old.id
 
 
-def _rehearse(round: Round, revision: Rehearse) -> str:
-    old = round.standing(revision.memory)
+def _rehearse(round: Round, proposal: Rehearse) -> str:
+    old = round.standing(proposal.memory)
     done = 0 if old is None else rehearsals_of(old)[0]
     foreign = old is not None and REHEARSED in old.attributes and not done  # a user's own attribute of that name
-    if old is None or revision.times != done + 1 or foreign:
+    if old is None or proposal.times != done + 1 or foreign:
         return ""
-    round.rewrite(old, replace(old, attributes={**old.attributes, **rehearsal_attributes(revision.times, round.now)}))
+    round.rewrite(old, replace(old, attributes={**old.attributes, **rehearsal_attributes(proposal.times, round.now)}))
     return old.id
 
 
-def _put_due(round: Round, revision: Recheck) -> None:
-    memory = round.known.get(revision.memory)
+def _put_due(round: Round, proposal: Recheck) -> None:
+    memory = round.known.get(proposal.memory)
     if memory is None:
         return
-    if revision.at is None:
+    if proposal.at is None:
         round.connection.execute("DELETE FROM dues WHERE job = ? AND memory = ?", (round.job, memory.key))
         return
     sql = "INSERT OR REPLACE INTO dues (job, memory, at) VALUES (?, ?, ?)"
-    round.connection.execute(sql, (round.job, memory.key, to_micros(revision.at)))
+    round.connection.execute(sql, (round.job, memory.key, to_micros(proposal.at)))
 
 
 def _changed_since(connection: apsw.Connection, keys: Sequence[int], since: int) -> set[int]:
@@ -219,55 +219,55 @@ _DONE = {
 }
 
 
-class Revisions:
+class Proposals:
     """Applies the proposals of a page, one method per kind of proposal."""
 
     def __init__(self, gate: Gate, reconciliation: Reconciliation) -> None:
         self._gate = gate
         self._reconciliation = reconciliation
 
-    def apply(self, round: Round, revision: Proposal) -> None:
+    def apply(self, round: Round, proposal: Proposal) -> None:
         """Apply one proposal, or count it as skipped."""
-        if isinstance(revision, Recheck):
-            _put_due(round, revision)
-        elif done := self._apply(round, revision):
-            round.ids.setdefault(_DONE[type(revision)], []).append(done)
+        if isinstance(proposal, Recheck):
+            _put_due(round, proposal)
+        elif done := self._apply(round, proposal):
+            round.ids.setdefault(_DONE[type(proposal)], []).append(done)
         else:
             round.skipped += 1
 
-    def _apply(self, round: Round, revision: ProposedChange) -> str:
+    def _apply(self, round: Round, proposal: ProposedChange) -> str:
         """Apply one proposal and return the id of its memory, or "" if it was skipped."""
-        match revision:
+        match proposal:
             case Merge():
-                return self._merge(round, revision)
+                return self._merge(round, proposal)
             case Archive():
-                return _archive(round, revision)
+                return _archive(round, proposal)
             case SetLayer():
-                return _place(round, revision)
+                return _place(round, proposal)
             case Reweigh():
-                return _weigh(round, revision)
+                return _weigh(round, proposal)
             case Rehearse():
-                return _rehearse(round, revision)
+                return _rehearse(round, proposal)
             case AddLink():
-                return self._link(round, revision)
+                return self._link(round, proposal)
             case RemoveLink():
-                return _unlink(round, revision)
+                return _unlink(round, proposal)
             case Derive():
-                return self._derive(round, revision)
+                return self._derive(round, proposal)
             case SettleContradiction():
-                return self._settled(round, revision)
+                return self._settled(round, proposal)
             case RecordGap():
-                return self._asked(round, revision)
+                return self._asked(round, proposal)
 
-    def _merge(self, round: Round, revision: Merge) -> str:
-        old, survivor = round.retirable(revision.memory), round.standing(revision.into)
+    def _merge(self, round: Round, proposal: Merge) -> str:
+        old, survivor = round.retirable(proposal.memory), round.standing(proposal.into)
         if old is None or survivor is None or old.id == survivor.id or (old.scope, old.tier) != (survivor.scope, survivor.tier):
             return ""
         connection, now = round.connection, round.now
         mine, theirs = turns.sources_of(connection, survivor.key), turns.sources_of(connection, old.key)
         witnesses = len(theirs - mine) if theirs else 1  # memories of the same turns are one witness
         round.rewrite(survivor, _corroborated(survivor, old, witnesses, now))
-        round.rewrite(old, replace(old, status=Status.MERGED, updated_at=now), revision.reason)
+        round.rewrite(old, replace(old, status=Status.MERGED, updated_at=now), proposal.reason)
         turns.link(connection, survivor.key, sorted(theirs - mine))
         self._put_links(round, [Edge(survivor.id, old.id, undo.MERGED_FROM), *self._inherited(round, old, survivor)])
         return old.id
@@ -281,11 +281,11 @@ class Revisions:
                 moved.append(replace(edge, source=ends[0], target=ends[1]))
         return moved
 
-    def _link(self, round: Round, revision: AddLink) -> str:
-        ends = [round.standing(revision.edge.source), round.standing(revision.edge.target)]
+    def _link(self, round: Round, proposal: AddLink) -> str:
+        ends = [round.standing(proposal.edge.source), round.standing(proposal.edge.target)]
         if ends[0] is None or ends[1] is None or ends[0].scope != ends[1].scope or ends[0].id == ends[1].id:
             return ""
-        return ends[0].id if self._put_links(round, [revision.edge]) else ""
+        return ends[0].id if self._put_links(round, [proposal.edge]) else ""
 
     def _put_links(self, round: Round, edges: Sequence[Edge]) -> int:
         """Store edges that are new and close no cycle; return how many."""
@@ -303,13 +303,13 @@ class Revisions:
         found = round.known.get(memory_id)
         return found.key if found is not None else memory_rows.required(round.connection, writable(round.reader), memory_id).key
 
-    def _derive(self, round: Round, revision: Derive) -> str:
-        found = [round.standing(one) for one in revision.sources]
+    def _derive(self, round: Round, proposal: Derive) -> str:
+        found = [round.standing(one) for one in proposal.sources]
         sources = [one for one in found if one is not None]
-        if not sources or len(sources) < len(found) or len({one.scope for one in sources}) > 1 or revision.by not in DERIVED:
+        if not sources or len(sources) < len(found) or len({one.scope for one in sources}) > 1 or proposal.by not in DERIVED:
             return ""
-        tier = reduce(strictest, (one.tier for one in sources), revision.memory.tier)
-        born = self._gate.new_memory(replace(revision.memory, source=Source.INFERRED, tier=tier), sources[0].scope, round.now)
+        tier = reduce(strictest, (one.tier for one in sources), proposal.memory.tier)
+        born = self._gate.new_memory(replace(proposal.memory, source=Source.INFERRED, tier=tier), sources[0].scope, round.now)
         check_memory(born, self._gate.live.now)
         here = readable(replace(round.reader, scope=born.scope, policy=Policy.OWN))
         digest = [identity_of(born)]
@@ -319,14 +319,14 @@ class Revisions:
         made = memory_rows.insert(round.connection, born)
         if made.tier is Sensitivity.CLEARTEXT:
             entities.note(round.connection, intern(round.connection, made.scope), made.key, made.text, made.speaker)
-        facts.put(round.connection, made, revision.facts)
+        facts.put(round.connection, made, proposal.facts)
         round.known[made.id] = made
         round.made.append(made.key)
-        self._put_links(round, [Edge(made.id, one.id, revision.by) for one in sources])
+        self._put_links(round, [Edge(made.id, one.id, proposal.by) for one in sources])
         return made.id
 
-    def _settled(self, round: Round, revision: SettleContradiction) -> str:
-        memory = round.standing(revision.memory)
+    def _settled(self, round: Round, proposal: SettleContradiction) -> str:
+        memory = round.standing(proposal.memory)
         if memory is None or not facts.is_contested(round.connection, memory.key):
             return ""
         ruled = facts.settle(round.connection, intern(round.connection, memory.scope), memory)
@@ -338,10 +338,10 @@ class Revisions:
             round.known[one.id] = one
         return memory.id
 
-    def _asked(self, round: Round, revision: RecordGap) -> str:
-        memory = round.standing(revision.memory)
+    def _asked(self, round: Round, proposal: RecordGap) -> str:
+        memory = round.standing(proposal.memory)
         if memory is None:
             return ""
-        where = intern(round.connection, memory.scope), revision.text
+        where = intern(round.connection, memory.scope), proposal.text
         put = gaps.put_new(round.connection, *where, to_micros(round.now), self._gate.limits.gap_rows)
         return memory.id if put else ""
