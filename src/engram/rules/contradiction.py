@@ -1,26 +1,39 @@
-"""Contradiction (M6, K2): which of two facts stands when they disagree. Pure.
+"""Contradiction (M6, K2): which of two facts stands when they disagree, and what follows for their memories. Pure but for the
+table that is passed in.
 
 A fact is outdated by a newer one with the same subject and predicate and another object, if a subject has one such object at a
 time and both objects are of one type (`text/english/object_types.py`); or by a statement that it no longer holds. The newer fact
 wins unless its confidence is lower by more than `MARGIN`: then both are contested until corroboration decides. A fact about an
 earlier time than the known one outdates nothing: it held until then. The newer fact takes over a share of the older one's
 confidence, because that the subject has such an object at all was known already.
+
+Two facts whose texts name the subject by names of which one is longer may be about two people: "Tom" is found under Tom Baker,
+but may be another Tom. Neither outdates the other. A memory all of whose facts have ended, and that says little besides, is
+superseded; one that says more stays without the fact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from engram.text.english.facts import Fact
+from engram.rules.entities import canonical
+from engram.store.rule_ports import FactTable
+from engram.text.english.facts import facts as facts_in
 from engram.text.english.object_types import clash, covers, same
-from engram.values.frozen import frozen
+from engram.types import Edge, Fact, Memory, Source
+from engram.values.facts import CONTRADICTS, OUTDATES, PAST, SUPERSEDES, Consequences, FactOutcome, Occasion
+from engram.values.frozen import frozen, replace
 
 MARGIN = 0.3
 SHARE = 0.2
+WITNESS = 0.2  # share of the remaining doubt that one more witness removes
 _LATELY_DAYS = 62
 SOON_DAYS = 14  # appointments further apart than this are different appointments
+_SHORT = 160  # characters up to which a memory without a second clause says nothing but its facts
+_SECOND_CLAUSE = re.compile(r"\b(?:and|but|because|while|although|which)\b|;")
 
 
 class Epistemic(StrEnum):
@@ -93,3 +106,141 @@ def epistemic_status(confidence: float, against: Sequence[float]) -> Epistemic:
     if strongest >= confidence + MARGIN:
         return Epistemic.RETRACTED
     return Epistemic.CONTESTED if against and strongest > confidence - MARGIN else Epistemic.HELD
+
+
+def record(table: FactTable, memory: Memory, facts: Sequence[Fact]) -> list[FactOutcome]:
+    """Store the facts of a memory, end those that they outdate, and return the outcomes for other memories.
+
+    The outcome `past` counts only if the memory states nothing that still holds.
+    """
+    outcomes: dict[str, FactOutcome] = {}
+    since = _since(memory)
+    for number, stated in enumerate(facts):
+        fact = replace(stated, subject=canonical(table.entities, stated.subject))
+        ended = None if fact.holds else since
+        for outcome in _outcomes(table, memory, fact, stated.subject):
+            if outcome.link == PAST:
+                ended = outcome.since if ended is None or outcome.since is None else min(ended, outcome.since)
+            outcomes[outcome.older] = outcome
+        table.put(memory, number, fact, since, ended)
+    past = any(outcome.link == PAST for outcome in outcomes.values())
+    spent = past and is_spent(memory.text, table.holding(memory.key))
+    return [outcome for outcome in outcomes.values() if outcome.link != PAST or spent]
+
+
+def record_derived(table: FactTable, memory: Memory, facts: Sequence[Fact]) -> None:
+    """Store the facts of a memory that was derived from others: they outdate nothing."""
+    since = _since(memory)
+    for number, fact in enumerate(facts):
+        subject = canonical(table.entities, fact.subject)
+        table.put(memory, number, replace(fact, subject=subject), since, None if fact.holds else since)
+
+
+def settle(table: FactTable, memory: Memory) -> list[FactOutcome]:
+    """Compare the stored facts of a memory with others again, after its confidence or status has changed."""
+    outcomes = {outcome.older: outcome for fact in table.of(memory.key) for outcome in _outcomes(table, memory, fact, "")}
+    return list(outcomes.values())
+
+
+def _outcomes(table: FactTable, memory: Memory, fact: Fact, named: str) -> Iterator[FactOutcome]:
+    """Yield the outcome for each memory that one fact disagrees with. `named`: the subject as the text names it."""
+    since = _since(memory)
+    new = FactClaim(fact, memory.confidence, since, table.said_at(memory), memory.happened_until is not None)
+    for rival in table.rivals(fact.subject, fact.predicate, memory.key):
+        ruled = ruling(new, FactClaim(rival.fact, rival.confidence, rival.since, rival.said, rival.dated))
+        if ruled is Ruling.STANDS:
+            continue
+        if may_be_two(named, _subject_in(rival.text, rival.speaker, rival.number, fact.predicate)):
+            continue
+        if ruled is Ruling.PAST:
+            yield FactOutcome(rival.memory_id, PAST, rival.confidence, rival.since)
+        elif ruled is Ruling.CONTESTED or rival.pinned:
+            yield FactOutcome(rival.memory_id, CONTRADICTS, rival.confidence)
+        else:
+            table.end(rival.memory, rival.number, since)
+            link = SUPERSEDES if is_spent(rival.text, table.holding(rival.memory)) else OUTDATES
+            yield FactOutcome(rival.memory_id, link, rival.confidence)
+
+
+def _since(memory: Memory) -> datetime | None:
+    return memory.happened_at or memory.learned_at
+
+
+def _subject_in(text: str, speaker: str, number: int, predicate: str) -> str:
+    """Return the subject of a fact as its memory's text names it; empty if the fact was not read from the text."""
+    found = facts_in(text, speaker)
+    return found[number].subject if number < len(found) and found[number].predicate == predicate else ""
+
+
+def may_be_two(one: str, other: str) -> bool:
+    """True if one name is the beginning of the other, so that they may be names of two people."""
+    return bool(one and other) and (one.startswith(f"{other} ") or other.startswith(f"{one} "))
+
+
+def is_spent(text: str, holding: int) -> bool:
+    """True if a memory with so many facts that hold says nothing any more."""
+    return not holding and len(text) <= _SHORT and not _SECOND_CLAUSE.search(text)
+
+
+def consequences(
+    memory: Memory, outcomes: Sequence[FactOutcome], occasion: Occasion, *, from_turns: bool = False
+) -> Consequences:
+    """Return what follows from outcomes for the memory and for those it was compared with.
+
+    A new memory that states the past is superseded if it was taken from turns; one that was given to be remembered is history and
+    stays. A reinstated memory is disputed by what was stated since.
+    """
+    past = [outcome for outcome in outcomes if outcome.link == PAST]
+    if past and occasion is Occasion.STATED:
+        if not from_turns:
+            return Consequences(confidence=memory.confidence)
+        edge = Edge(past[0].older, memory.id, SUPERSEDES)
+        return Consequences(confidence=memory.confidence, edges=(edge,), superseded=((memory.id, "a newer statement was known"),))
+    disputes = [Edge(outcome.older, memory.id, CONTRADICTS) for outcome in past if occasion is Occasion.REINSTATED]
+    kinds = (SUPERSEDES, OUTDATES) if occasion is Occasion.SETTLED else (SUPERSEDES, OUTDATES, CONTRADICTS)
+    current = [outcome for outcome in outcomes if outcome.link in kinds]
+    return Consequences(
+        confidence=transferred_confidence(
+            memory.confidence, [outcome.confidence for outcome in current if outcome.link != CONTRADICTS]
+        ),
+        edges=(*disputes, *(Edge(memory.id, outcome.older, outcome.link) for outcome in current)),
+        superseded=tuple(
+            (outcome.older, "a newer statement says otherwise") for outcome in current if outcome.link == SUPERSEDES
+        ),
+        weakened=tuple(outcome.older for outcome in current if outcome.link == OUTDATES),
+    )
+
+
+def corroborated(memory: Memory, turns: int, by_assistants: bool, now: datetime) -> Memory:
+    """Return a memory after it was stated again: one more witness removes a fifth of the doubt.
+
+    An inferred memory that a person states is theirs from then on, and stands without its premises.
+    """
+    taken = memory.source is Source.INFERRED and not by_assistants
+    return replace(
+        memory,
+        confidence=memory.confidence + (1.0 - memory.confidence) * WITNESS,
+        corroborations=memory.corroborations + max(turns, 1),
+        source=Source.USER if taken else memory.source,
+        updated_at=now,
+    )
+
+
+def merged(heir: Memory, old: Memory, witnesses: int, now: datetime) -> Memory:
+    """Return the memory that stays after another was merged into it: it has the witnesses and uses of both and is as old as the
+    older one, and each new witness removes a fifth of the doubt."""
+    confidence = max(heir.confidence, old.confidence)
+    used = [moment for moment in (heir.accessed_at, old.accessed_at) if moment is not None]
+    learned = [moment for moment in (heir.learned_at, old.learned_at) if moment is not None]
+    return replace(
+        heir,
+        corroborations=heir.corroborations + old.corroborations + witnesses,
+        confidence=1.0 - (1.0 - confidence) * (1.0 - WITNESS) ** witnesses,
+        importance=max(heir.importance, old.importance),
+        accesses=heir.accesses + old.accesses,
+        accessed_at=max(used) if used else None,
+        helpful=heir.helpful + old.helpful,
+        unhelpful=heir.unhelpful + old.unhelpful,
+        learned_at=min(learned) if learned else None,
+        updated_at=now,
+    )

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from engram.types import Edge
-from engram.values.edges import LASTING, EdgeWeights
-from engram.values.frozen import frozen
+from engram.values.edges import LASTING, MERGED_FROM, EdgeWeights
+from engram.values.frozen import frozen, replace
 
 _IN_SIGHT = 36_500.0  # days
 
@@ -52,6 +52,16 @@ def reinforced(known: Edge, stated: Edge, now: datetime, weights: EdgeWeights) -
         known.created_at,
         reinforced_at=now,
     )
+
+
+def inherited(edges: Sequence[Edge], old: str, heir: str) -> list[Edge]:
+    """Return the edges of a merged memory as its heir has them, but for merges and for edges between the two."""
+    passed_on = []
+    for edge in edges:
+        source, target = (heir if end == old else end for end in (edge.source, edge.target))
+        if edge.kind != MERGED_FROM and source != target:
+            passed_on.append(replace(edge, source=source, target=target))
+    return passed_on
 
 
 EdgesOf = Callable[[Sequence[str]], Sequence[Edge]]

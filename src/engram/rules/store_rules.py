@@ -7,11 +7,14 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from engram.settings import LiveSettings
-    from engram.types import Edge, Sensitivity
+    from engram.store.rule_ports import EntityTable, FactTable
+    from engram.types import Edge, Fact, Memory, Sensitivity
+    from engram.values.entities import Mention
+    from engram.values.facts import Consequences, FactOutcome, Occasion, Reading
 
 
 class MemoryRules:
@@ -58,3 +61,80 @@ class MemoryRules:
         from engram.values.edges import EdgeWeights
 
         return edges.reinforced(known, stated, now, self._live.tuned(EdgeWeights))
+
+    def read(self, memory: Memory, facts: Sequence[Fact] | None = None) -> Reading:
+        """Return the facts and mentions of a memory's text. `facts`: given if they are known without reading it.
+
+        Nothing is read as a fact from an assistant's words. Entities are listed in the clear, so a sealed memory mentions none.
+        """
+        from engram.text.english import entities  # late, as the module says
+        from engram.text.english import facts as statements
+        from engram.types import Sensitivity, Source
+        from engram.values.facts import Reading
+
+        if facts is None:
+            facts = () if memory.source is Source.ASSISTANT else statements.facts(memory.text, memory.speaker)
+        is_clear = memory.tier is Sensitivity.CLEARTEXT
+        return Reading(tuple(facts), entities.mentions(memory.text, memory.speaker) if is_clear else ())
+
+    def record_mentions(self, table: EntityTable, memory: int, mentions: Sequence[Mention]) -> None:
+        """Store the entities that a memory mentions, and merge or rename those that it identifies."""
+        from engram.rules import entities  # late, as the module says
+
+        entities.record_mentions(table, memory, mentions)
+
+    def forget_mentions(self, table: EntityTable, memory: int) -> None:
+        """Remove what a memory mentions, and every name that only it gave."""
+        from engram.rules import entities  # late, as the module says
+
+        entities.forget_mentions(table, memory)
+
+    def record_facts(self, table: FactTable, memory: Memory, facts: Sequence[Fact]) -> list[FactOutcome]:
+        """Store the facts of a memory, end those that they outdate, and return the outcomes for other memories."""
+        from engram.rules import contradiction  # late, as the module says
+
+        return contradiction.record(table, memory, facts)
+
+    def record_derived_facts(self, table: FactTable, memory: Memory, facts: Sequence[Fact]) -> None:
+        """Store the facts of a derived memory, which outdate nothing."""
+        from engram.rules import contradiction  # late, as the module says
+
+        contradiction.record_derived(table, memory, facts)
+
+    def settle(self, table: FactTable, memory: Memory) -> list[FactOutcome]:
+        """Compare the stored facts of a memory with others again, and return the outcomes."""
+        from engram.rules import contradiction  # late, as the module says
+
+        return contradiction.settle(table, memory)
+
+    def consequences(
+        self, memory: Memory, outcomes: Sequence[FactOutcome], occasion: Occasion, *, from_turns: bool = False
+    ) -> Consequences:
+        """Return what follows from outcomes. `from_turns`: the memory was taken from turns, not given to be remembered."""
+        from engram.rules import contradiction  # late, as the module says
+
+        return contradiction.consequences(memory, outcomes, occasion, from_turns=from_turns)
+
+    def corroborated(self, memory: Memory, turns: int, speakers: Sequence[str], now: datetime) -> Memory:
+        """Return a memory after it was stated again in so many turns by these speakers."""
+        from engram.rules import contradiction  # late, as the module says
+
+        return contradiction.corroborated(memory, turns, self.are_assistants(speakers), now)
+
+    def merged(self, heir: Memory, old: Memory, witnesses: int, now: datetime) -> Memory:
+        """Return the memory that stays after another was merged into it."""
+        from engram.rules import contradiction  # late, as the module says
+
+        return contradiction.merged(heir, old, witnesses, now)
+
+    def inherited_edges(self, edges: Sequence[Edge], old: Memory, heir: Memory) -> list[Edge]:
+        """Return the edges that a merged memory passes on."""
+        from engram.rules.edges import inherited  # late, as the module says
+
+        return inherited(edges, old.id, heir.id)
+
+    def epistemic_status(self, confidence: float, against: Sequence[float]) -> str:
+        """Return the status of a fact, given the confidences of those that contradict it."""
+        from engram.rules import contradiction  # late, as the module says
+
+        return contradiction.epistemic_status(confidence, against).value

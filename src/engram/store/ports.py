@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from engram.crypto.ciphers import SealedFileReader, SealedFileWriter
 from engram.store.receipts import ReceiptRequest
@@ -30,6 +30,7 @@ from engram.types import (
     Counts,
     Draft,
     Edge,
+    Fact,
     Memory,
     Page,
     PendingTurn,
@@ -46,9 +47,6 @@ from engram.types import (
 from engram.values.entities import Belief, Entity, Gap, KnownSubject, RelatedFact, SubjectTally
 from engram.values.episodes import Box, BoxRow, BoxTopics, Episode, EpisodeEvent, EpisodeOutcome, FilledBox, Participant, Skill
 from engram.values.query import CandidateTraits, Filter, Hop, JudgedQuestion, Judgement
-
-if TYPE_CHECKING:
-    from engram.text.english.facts import Fact
 
 
 class DuplicateTurns(Exception):

@@ -6,6 +6,8 @@ from datetime import datetime
 
 from engram.values.frozen import frozen
 
+MERGED_FROM = "merged_from"
+
 ACYCLIC = frozenset(
     {"derived_from", "learned_from", "caused_by", "instance_of", "inferred_from", "part_of", "follows", "merged_from"}
 )

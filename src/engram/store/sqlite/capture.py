@@ -14,9 +14,8 @@ from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import feedback, memory_rows, turns
 from engram.store.sqlite import vectors as embeddings
 from engram.store.validation import check_memory, check_scope, check_turn
-from engram.text.english.facts import Fact
 from engram.text.terms import identity_of
-from engram.types import Draft, Memory, Policy, Reader, Scope, Space, Status, Turn
+from engram.types import Draft, Fact, Memory, Policy, Reader, Scope, Space, Status, Turn
 from engram.values.frozen import replace
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Capture:
                 check_memory(draft.memory, settings)
             ready = [replace(draft, memory=self._gate.new_memory(draft.memory, scope, now)) for draft in drafts]
             digests = {draft.memory.id: identity_of(draft.memory) for draft in ready}
-            facts = {draft.memory.id: draft.facts for draft in ready}
+            readings = {draft.memory.id: self._gate.rules.read(draft.memory, draft.facts) for draft in ready}
 
             def work(connection: apsw.Connection) -> list[Memory]:
                 # Another thread or process may have kept these turns, or said the same, since that was looked up.
@@ -78,7 +77,7 @@ class Capture:
                 here_before = known.keys() | corrected.keys()
                 new = [draft for draft in ready if digests[draft.memory.id] not in here_before]
                 keys, made = turns.capture(connection, scope, said, new, key, to_micros(now) if wait else 0)
-                by_id = {memory.id: memory for memory in self._reconciliation.understand(connection, reader, made, now, facts)}
+                by_id = {memory.id: memory for memory in self._reconciliation.understand(connection, reader, made, now, readings)}
                 for draft in ready:
                     if digests[draft.memory.id] in corrected:
                         by_id[draft.memory.id] = corrected[digests[draft.memory.id]]
@@ -124,6 +123,7 @@ class Capture:
             for draft in drafts:
                 check_memory(draft.memory, settings)
             ready = [replace(draft, memory=self._gate.new_memory(draft.memory, reader.scope, now)) for draft in drafts]
+            readings = {draft.memory.id: self._gate.rules.read(draft.memory, draft.facts) for draft in ready}
 
             def work(connection: apsw.Connection) -> list[Memory]:
                 if len(turns.mark_read(connection, writable(reader), keys)) < len(keys):
@@ -134,8 +134,8 @@ class Capture:
                 known = memory_rows.by_digest(connection, here, digests)
                 corrected = feedback.corrected(connection, here, digests)
                 fresh = [d for d, digest in zip(ready, digests, strict=True) if digest not in known and digest not in corrected]
-                facts = {draft.memory.id: draft.facts for draft in fresh}
-                kept = self._reconciliation.understand(connection, reader, turns.keep(connection, keys, fresh, key), now, facts)
+                made = turns.keep(connection, keys, fresh, key)
+                kept = self._reconciliation.understand(connection, reader, made, now, readings)
                 for memory_id, numbers in (again or {}).items():
                     old = memory_rows.required(connection, writable(reader), memory_id)
                     others = [keys[n] for n in dict.fromkeys(numbers) if keys[n] not in turns.sources_of(connection, old.key)]

@@ -27,6 +27,7 @@ from engram.store.sqlite.rows import predicate
 from engram.store.validation import bounded
 from engram.types import Memory, Policy, Reader, Report, scope_values
 from engram.values.dreams import AppliedProposals, Cursor, Pass, PassStatus, Proposal, Touched
+from engram.values.edges import MERGED_FROM
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
@@ -246,7 +247,7 @@ class Dreams:
                     raise Conflict("this pass is undone already.", way_out="Nothing more needs to be done.")
                 if ending == PassStatus.RUNNING and holder != self._gate.held_passes.get(pass_id):
                     raise Conflict("this pass is still running.", way_out="Undo it when it has ended; `dream` finishes it.")
-                back, left = undo.back(connection, writable(reader), number, from_micros(began), now)
+                back, left = undo.back(connection, self._gate.rules, writable(reader), number, from_micros(began), now)
                 self._reconciliation.still_unfounded(connection, back, now)
                 sql = "UPDATE passes SET ending = 'undone', ended_at = ?, after = coalesce(?, after) WHERE key = ?"
                 connection.execute(sql, (to_micros(now), after, number))
@@ -283,7 +284,7 @@ class Dreams:
             WITH RECURSIVE line (key, far) AS (
                 SELECT key, 0 FROM memories WHERE id = ? UNION
                 SELECT e.source, line.far + 1 FROM line JOIN edges AS e ON e.target = line.key
-                 WHERE e.kind IN ('{undo.MERGED_FROM}', 'supersedes') AND line.far < {_LONGEST_CHAIN})
+                 WHERE e.kind IN ('{MERGED_FROM}', 'supersedes') AND line.far < {_LONGEST_CHAIN})
             SELECT m.id FROM line JOIN memories AS m ON m.key = line.key
              WHERE m.status = 'active' AND {visible} ORDER BY line.far LIMIT 1
         """

@@ -211,7 +211,7 @@ def put(connection: apsw.Connection, owned: Visibility, edges: Sequence[Edge], n
         )
     for key in keys.values():
         memory_rows.log_change(connection, key, "relate")
-    sensitivity.inherit(connection, [(keys[edge.source], keys[edge.target]) for edge in edges if edge.kind in DERIVED])
+    sensitivity.inherit(connection, rules, [(keys[edge.source], keys[edge.target]) for edge in edges if edge.kind in DERIVED])
     return len(edges)
 
 

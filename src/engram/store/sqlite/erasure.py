@@ -35,6 +35,7 @@ from engram.types import (
 from engram.values.frozen import field, frozen, mutable
 
 if TYPE_CHECKING:
+    from engram.store.rule_ports import StoreRules
     from engram.store.sqlite.gate import Gate
 
 
@@ -146,7 +147,7 @@ class Erasure:
                     record_traces(connection, traces, memory)
                 for memory in gone:
                     turns.delete_sources(connection, memory.key)
-                    memory_rows.erase(connection, memory)
+                    memory_rows.erase(connection, self._gate.rules, memory)
                 audit.erase_digests(connection, [memory.id for memory in gone])
                 gaps.delete_related(connection, [memory.text for memory in gone])
 
@@ -183,7 +184,7 @@ class Erasure:
             replacement = _PURGED_NAME + self._gate.env.random(8).hex()
 
             def remove(connection: apsw.Connection, traces: Traces) -> None:
-                _remove(connection, writable(reader), dimension, name, replacement, traces)
+                _remove(connection, self._gate.rules, writable(reader), dimension, name, replacement, traces)
 
             work = self._counting(reader, remove, dry_run=dry_run)
             self._gate.flush_audit(wait=True)  # waiting entries carry the name too
@@ -373,7 +374,15 @@ def removed_rows(before: dict[str, int], after: dict[str, int]) -> dict[str, int
     return {table: count for table, count in sorted(counts.items()) if count > 0}
 
 
-def _remove(connection: apsw.Connection, owned: Visibility, dimension: str, name: str, replacement: str, traces: Traces) -> None:
+def _remove(
+    connection: apsw.Connection,
+    rules: StoreRules,
+    owned: Visibility,
+    dimension: str,
+    name: str,
+    replacement: str,
+    traces: Traces,
+) -> None:
     places = _places(connection, dimension, name)
     keys = [int(row[0]) for row in connection.execute(f"SELECT key FROM memories WHERE scope IN ({_marks(places)})", places)]
     for start in range(0, len(keys), _PURGED_AT_ONCE):
@@ -381,7 +390,7 @@ def _remove(connection: apsw.Connection, owned: Visibility, dimension: str, name
         doomed += episodes.learned_from(connection, owned, doomed)  # skills of other scopes may hold their words
         for memory in doomed:
             record_traces(connection, traces, memory)
-            memory_rows.erase(connection, memory)
+            memory_rows.erase(connection, rules, memory)
         audit.erase_digests(connection, [memory.id for memory in doomed])
     for table in _having(connection, "scope"):
         if table != "memories":

@@ -19,9 +19,9 @@ from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, facts, memory_rows, turns, vectors
 from engram.store.sqlite.rows import intern, predicate
 from engram.store.validation import check_memory
-from engram.text.english.facts import Fact
 from engram.text.terms import digest_of, identity_of
-from engram.types import Draft, Edge, Memory, Policy, Reader, Scope, Space, Status
+from engram.types import Draft, Edge, Fact, Memory, Policy, Reader, Scope, Space, Status
+from engram.values.facts import Reading
 from engram.values.frozen import replace
 from engram.values.query import JudgedQuestion, Judgement
 
@@ -195,6 +195,7 @@ class Feedback:
         with self._gate.watched(reader, "correct", memory_id):
             check_memory(draft.memory, self._gate.live.now)
             now, new_id = self._gate.env.now(), self._gate.env.new_id()
+            reading = self._gate.rules.read(draft.memory)
 
             def work(connection: apsw.Connection) -> Memory:
                 owned = writable(reader)
@@ -207,7 +208,7 @@ class Feedback:
                     memory_rows.rewrite(connection, old, gone, CORRECTED)
                     facts.end(connection, old.key, now)
                     self._reconciliation.unfound(connection, old.key, now)
-                new = known or self._keep(connection, reader, born, draft.vector, space, now)
+                new = known or self._keep(connection, reader, born, reading, draft.vector, space, now)
                 if fresh:
                     edges.put(connection, owned, [Edge(new.id, old.id, SUPERSEDES)], now, self._gate.rules)
                 return new
@@ -240,13 +241,14 @@ class Feedback:
         connection: apsw.Connection,
         reader: Reader,
         memory: Memory,
+        reading: Reading,
         vector: bytes | None,
         space: Space | None,
         now: datetime,
     ) -> Memory:
         key = vectors.own_space(connection, space) if vector else None
         made = turns.capture(connection, memory.scope, [], [Draft(memory=memory, vector=vector)], key)[1]
-        return self._reconciliation.understand(connection, reader, made, now)[0]
+        return self._reconciliation.understand(connection, reader, made, now, {memory.id: reading})[0]
 
     def corrected(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, Memory]:
         """Of these digests, those of wordings that were corrected, with what stands in their place."""

@@ -181,11 +181,12 @@ class Memories:
             ]
             if not ready:
                 return []
+            readings = {memory.id: self._gate.rules.read(memory) for memory in ready}
             return self._gate.write(
                 reader,
                 "add",
                 lambda connection: self._reconciliation.understand(
-                    connection, reader, [insert(connection, memory) for memory in ready], now
+                    connection, reader, [insert(connection, memory) for memory in ready], now, readings
                 ),
                 entries=[
                     self._gate.audit.entry(reader, "add", subject=memory.id, count=1, digest=self._gate.audit.digest(memory.text))
@@ -218,7 +219,7 @@ class Memories:
                 new = dated(new)
                 rewrite(connection, old, new)
                 if new.text != old.text:
-                    facts.forget(connection, new.key)
+                    facts.forget(connection, self._gate.rules, new.key)
                 if new.tier is not old.tier:
                     self._reconciliation.retiered(connection, new)
                 if new.text != old.text or new.flagged > old.flagged:

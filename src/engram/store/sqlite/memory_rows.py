@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -21,6 +21,10 @@ from engram.values.health import Counts
 from engram.values.identity import Sensitivity, strictest
 from engram.values.memories import NEUTRAL, Memory, Status, StatusChange, Version
 from engram.values.query import CandidateTraits, Filter
+
+if TYPE_CHECKING:
+    from engram.store.rule_ports import StoreRules
+
 
 _PUT = """
     INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
@@ -153,7 +157,7 @@ def log_status(connection: apsw.Connection, memory: Memory, change: StatusChange
     )
 
 
-def erase(connection: apsw.Connection, memory: Memory) -> None:
+def erase(connection: apsw.Connection, rules: StoreRules, memory: Memory) -> None:
     """Overwrite a memory's words, then delete it (§10.6.1). `secure_delete` zeroes freed cells, the text index drops terms."""
     key = memory.key
     unindex_words(connection, key, _indexed(connection, key), _around(connection, key))
@@ -172,7 +176,7 @@ def erase(connection: apsw.Connection, memory: Memory) -> None:
         connection.execute(statement, (key,))
     from engram.store.sqlite import facts  # late: its rules take longer to load than reading rows
 
-    facts.forget(connection, key)
+    facts.forget(connection, rules, key)
     connection.execute("DELETE FROM memories WHERE key = ?", (key,))  # side tables follow by their references
     log_change(connection, key, "erase")
 

@@ -16,12 +16,12 @@ import apsw
 from engram.env import to_micros
 from engram.guard.visibility import readable, writable
 from engram.store.sqlite import edges as links
-from engram.store.sqlite import entities, facts, feedback, gaps, memory_rows, turns, undo
+from engram.store.sqlite import facts, feedback, gaps, memory_rows, turns, undo
 from engram.store.sqlite.reconciliation import INFERRED_FROM
 from engram.store.sqlite.rows import intern
 from engram.store.validation import check_memory
 from engram.text.terms import identity_of
-from engram.types import Edge, Memory, Policy, Reader, Sensitivity, Source, Status
+from engram.types import Edge, Memory, Policy, Reader, Source, Status
 from engram.values.dreams import (
     LAYERS,
     AddLink,
@@ -39,8 +39,9 @@ from engram.values.dreams import (
     SettleContradiction,
     proposal_ids,
 )
-from engram.values.edges import DERIVED, LASTING
+from engram.values.edges import DERIVED, LASTING, MERGED_FROM
 from engram.values.episodes import REHEARSED, rehearsal_attributes, rehearsals_of
+from engram.values.facts import CONTRADICTS, Occasion
 from engram.values.frozen import field, mutable, replace
 from engram.values.identity import strictest
 
@@ -100,7 +101,7 @@ def affected(round: Round, proposals: Sequence[Proposal]) -> set[int]:
     settled = {
         round.known[one.memory].key for one in proposals if isinstance(one, SettleContradiction) and one.memory in round.known
     }
-    waiting = list(keys | _beside(round.connection, settled, facts.CONTRADICTS))
+    waiting = list(keys | _beside(round.connection, settled, CONTRADICTS))
     keys.update(waiting)
     while settled and waiting:
         sql = "SELECT source FROM edges WHERE target = ? AND kind = ?"
@@ -108,26 +109,6 @@ def affected(round: Round, proposals: Sequence[Proposal]) -> set[int]:
         waiting += found - keys
         keys |= found
     return keys
-
-
-def _corroborated(survivor: Memory, old: Memory, witnesses: int, now: datetime) -> Memory:
-    """Return the surviving memory of a merge: witnesses and uses of both, the earlier date, and a fifth less doubt per new
-    witness."""
-    sure = max(survivor.confidence, old.confidence)
-    used = [moment for moment in (survivor.accessed_at, old.accessed_at) if moment is not None]
-    learned = [moment for moment in (survivor.learned_at, old.learned_at) if moment is not None]
-    return replace(
-        survivor,
-        corroborations=survivor.corroborations + old.corroborations + witnesses,
-        confidence=1.0 - (1.0 - sure) * 0.8**witnesses,
-        importance=max(survivor.importance, old.importance),
-        accesses=survivor.accesses + old.accesses,
-        accessed_at=max(used) if used else None,
-        helpful=survivor.helpful + old.helpful,
-        unhelpful=survivor.unhelpful + old.unhelpful,
-        learned_at=min(learned) if learned else None,
-        updated_at=now,
-    )
 
 
 def _unlink(round: Round, proposal: RemoveLink) -> str:
@@ -266,20 +247,13 @@ class Proposals:
         connection, now = round.connection, round.now
         mine, theirs = turns.sources_of(connection, survivor.key), turns.sources_of(connection, old.key)
         witnesses = len(theirs - mine) if theirs else 1  # memories of the same turns are one witness
-        round.rewrite(survivor, _corroborated(survivor, old, witnesses, now))
+        round.rewrite(survivor, self._gate.rules.merged(survivor, old, witnesses, now))
         round.rewrite(old, replace(old, status=Status.MERGED, updated_at=now), proposal.reason)
         turns.link(connection, survivor.key, sorted(theirs - mine))
-        self._put_links(round, [Edge(survivor.id, old.id, undo.MERGED_FROM), *self._inherited(round, old, survivor)])
+        edges = links.edges_of(connection, writable(round.reader), [old.id])
+        inherited = self._gate.rules.inherited_edges(edges, old, survivor)
+        self._put_links(round, [Edge(survivor.id, old.id, MERGED_FROM), *inherited])
         return old.id
-
-    def _inherited(self, round: Round, old: Memory, survivor: Memory) -> list[Edge]:
-        """Return the edges of the retired memory, moved to the surviving one."""
-        moved = []
-        for edge in links.edges_of(round.connection, writable(round.reader), [old.id]):
-            ends = [survivor.id if end == old.id else end for end in (edge.source, edge.target)]
-            if edge.kind != undo.MERGED_FROM and ends[0] != ends[1]:
-                moved.append(replace(edge, source=ends[0], target=ends[1]))
-        return moved
 
     def _link(self, round: Round, proposal: AddLink) -> str:
         ends = [round.standing(proposal.edge.source), round.standing(proposal.edge.target)]
@@ -317,9 +291,9 @@ class Proposals:
         if known or memory_rows.is_archived(round.connection, here, digest[0]):
             return ""
         made = memory_rows.insert(round.connection, born)
-        if made.tier is Sensitivity.CLEARTEXT:
-            entities.note(round.connection, intern(round.connection, made.scope), made.key, made.text, made.speaker)
-        facts.put(round.connection, made, proposal.facts)
+        rules, table = self._gate.rules, facts.SqliteFacts(round.connection, intern(round.connection, made.scope))
+        rules.record_mentions(table.entities, made.key, rules.read(made, ()).mentions)
+        rules.record_derived_facts(table, made, proposal.facts)
         round.known[made.id] = made
         round.made.append(made.key)
         self._put_links(round, [Edge(made.id, one.id, proposal.by) for one in sources])
@@ -329,13 +303,14 @@ class Proposals:
         memory = round.standing(proposal.memory)
         if memory is None or not facts.is_contested(round.connection, memory.key):
             return ""
-        ruled = facts.settle(round.connection, intern(round.connection, memory.scope), memory)
-        decided = [one for one in ruled if one.link in (facts.SUPERSEDES, facts.OUTDATES)]
-        if not decided:
+        rules, table = self._gate.rules, facts.SqliteFacts(round.connection, intern(round.connection, memory.scope))
+        decided = rules.consequences(memory, rules.settle(table, memory), Occasion.SETTLED)
+        if not decided.edges:
             return ""
-        round.known[memory.id] = self._reconciliation.outdate(round.connection, round.reader, memory, decided, round.now)
-        for one in memory_rows.by_ids(round.connection, writable(round.reader), [each.older for each in decided]):
-            round.known[one.id] = one
+        round.known[memory.id] = self._reconciliation.apply(round.connection, round.reader, memory, decided, round.now)
+        others = [edge.target for edge in decided.edges]
+        for other in memory_rows.by_ids(round.connection, writable(round.reader), others):
+            round.known[other.id] = other
         return memory.id
 
     def _asked(self, round: Round, proposal: RecordGap) -> str:

@@ -1,5 +1,4 @@
-"""What new memories mean for those that are here, in the transaction that brings them: who is named, what is outdated or surer,
-and what no longer follows."""
+"""Stores what follows from new memories for those that are here, in the transaction that brings them."""
 
 from __future__ import annotations
 
@@ -11,12 +10,11 @@ import apsw
 
 from engram.errors import Conflict
 from engram.guard.visibility import readable, writable
-from engram.rules.contradiction import transferred_confidence
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import entities, facts, memory_rows, sensitivity, turns, working
 from engram.store.sqlite.rows import intern
-from engram.text.english.facts import Fact
-from engram.types import Edge, Memory, Policy, Reader, Role, Sensitivity, Source, Status
+from engram.types import Fact, Memory, Policy, Reader, Role, Sensitivity, Status
+from engram.values.facts import Consequences, FactOutcome, Occasion, Reading
 from engram.values.frozen import replace
 
 if TYPE_CHECKING:
@@ -56,7 +54,7 @@ def _inferred_from(connection: apsw.Connection, premise: int) -> list[str]:
 
 
 class Reconciliation:
-    """TODO."""
+    """Applies what follows from new, corroborated or reinstated memories, in the transaction that stores them."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
@@ -67,64 +65,68 @@ class Reconciliation:
         reader: Reader,
         made: Sequence[Memory],
         now: datetime,
-        told: Mapping[str, Sequence[Fact] | None] | None = None,
+        readings: Mapping[str, Reading] | None = None,
     ) -> list[Memory]:
-        """Keep who and what new memories name and what they say of it; what they outdate steps back in the same transaction.
+        """Store the mentions and facts of new memories; memories that they outdate are superseded in the same transaction.
 
-        `told`: the facts, by the memory's id, where they are known without reading. Whom it names that is kept closely is not
-        listed; its facts are sealed as it is, so that a new phone number takes the place of the old one.
+        `readings`: by the memory's id, for those that were read before the transaction. The facts of a sealed memory are sealed
+        too, so that a new phone number supersedes the old one.
         """
-        known = told or {}
-        places = {scope: intern(connection, scope) for scope in {memory.scope for memory in made}}
+        known = readings or {}
+        scopes = {scope: intern(connection, scope) for scope in {memory.scope for memory in made}}
         return [
-            self._understand_one(connection, reader, memory, now, known.get(memory.id), places[memory.scope]) for memory in made
+            self._understand_one(
+                connection, reader, memory, now, known.get(memory.id) or self._gate.rules.read(memory), scopes[memory.scope]
+            )
+            for memory in made
         ]
 
     def _understand_one(
+        self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime, reading: Reading, scope: int
+    ) -> Memory:
+        rules, table = self._gate.rules, facts.SqliteFacts(connection, scope)
+        rules.record_mentions(table.entities, memory.key, reading.mentions)
+        outcomes = rules.record_facts(table, memory, reading.facts)
+        return self._follow(connection, reader, memory, outcomes, Occasion.STATED, now)
+
+    def retiered(self, connection: apsw.Connection, memory: Memory) -> None:
+        """Apply a changed tier. The text is the same, so no fact is compared; a memory in the clear is listed by its mentions."""
+        rules = self._gate.rules
+        sensitivity.propagate_tier(connection, rules, memory)
+        if memory.tier is Sensitivity.CLEARTEXT:
+            table = entities.SqliteEntities(connection, intern(connection, memory.scope))
+            rules.record_mentions(table, memory.key, rules.read(memory, ()).mentions)
+
+    def _follow(
         self,
         connection: apsw.Connection,
         reader: Reader,
         memory: Memory,
+        outcomes: Sequence[FactOutcome],
+        occasion: Occasion,
         now: datetime,
-        told: Sequence[Fact] | None,
-        scope: int,
     ) -> Memory:
-        if memory.tier is Sensitivity.CLEARTEXT:
-            entities.note(connection, scope, memory.key, memory.text, memory.speaker)
-        return self.outdate(connection, reader, memory, facts.note(connection, scope, memory, told), now)
-
-    def retiered(self, connection: apsw.Connection, memory: Memory) -> None:
-        """A memory that is kept more or less closely says what it said: nothing is outdated. In the clear it names again."""
-        sensitivity.propagate_tier(connection, memory)
-        if memory.tier is Sensitivity.CLEARTEXT:
-            entities.note(connection, intern(connection, memory.scope), memory.key, memory.text, memory.speaker)
-
-    def outdate(
-        self, connection: apsw.Connection, reader: Reader, memory: Memory, outcomes: Sequence[facts.FactOutcome], now: datetime
-    ) -> Memory:
-        """Link what a memory outdates or contradicts, and retire what says nothing else. Some of how sure that was passes on."""
-        if (after := next((one for one in outcomes if one.link == facts.PAST), None)) is not None:
-            if not turns.sources_of(connection, memory.key):
-                return memory  # somebody gave it to be kept: it is history, and stays
-            links.put(
-                connection,
-                writable(reader),
-                [Edge(after.older, memory.id, facts.SUPERSEDES)],
-                now,
-                self._gate.rules,
-            )
-            return self.move(connection, reader, memory.id, Status.SUPERSEDED, "a newer statement was known", now)
-        for one in outcomes:
-            links.put(connection, writable(reader), [Edge(memory.id, one.older, one.link)], now, self._gate.rules)
-            if one.link == facts.SUPERSEDES:
-                old = self.move(connection, reader, one.older, Status.SUPERSEDED, "a newer statement says otherwise", now)
-                working.delete_handoffs_with(connection, [old.text])
-            elif one.link == facts.OUTDATES:  # it stands without the fact; what follows from the rest is found again at rest
-                self.unfound(connection, memory_rows.required(connection, writable(reader), one.older).key, now)
-        sure = transferred_confidence(memory.confidence, [one.confidence for one in outcomes if one.link != facts.CONTRADICTS])
-        if sure == memory.confidence:
+        if not outcomes:
             return memory
-        new = replace(memory, confidence=sure)
+        from_turns = bool(turns.sources_of(connection, memory.key))
+        return self.apply(
+            connection, reader, memory, self._gate.rules.consequences(memory, outcomes, occasion, from_turns=from_turns), now
+        )
+
+    def apply(self, connection: apsw.Connection, reader: Reader, memory: Memory, decided: Consequences, now: datetime) -> Memory:
+        """Store the edges, statuses and the confidence that the rules decided; returns the memory as it is then."""
+        links.put(connection, writable(reader), decided.edges, now, self._gate.rules)
+        for memory_id, reason in decided.superseded:
+            moved = self.move(connection, reader, memory_id, Status.SUPERSEDED, reason, now)
+            if moved.id == memory.id:
+                memory = moved
+            else:
+                working.delete_handoffs_with(connection, [moved.text])
+        for memory_id in decided.weakened:  # inferences from the facts that are left are made again by a dream
+            self.unfound(connection, memory_rows.required(connection, writable(reader), memory_id).key, now)
+        if decided.confidence == memory.confidence:
+            return memory
+        new = replace(memory, confidence=decided.confidence)
         memory_rows.rewrite(connection, memory, new)
         return new
 
@@ -137,23 +139,22 @@ class Reconciliation:
         now: datetime,
         told: Sequence[Fact] | None = None,
     ) -> None:
-        """One more witness takes away a fifth of the doubt; what was contested may be decided by it.
+        """Corroborate a memory that these turns state again; a contradiction may be decided by it.
 
-        What was only inferred and is said by a person is theirs from then on, and stands without its premises."""
+        `told`: its facts, where they are known without reading.
+        """
+        rules = self._gate.rules
         old = memory_rows.required(connection, writable(reader), memory_id)
-        surer = old.confidence + (1.0 - old.confidence) * 0.2
-        taken = old.source is Source.INFERRED and not self._gate.rules.are_assistants(turns.speakers_of(connection, sources))
-        source = Source.USER if taken else old.source
-        witnesses = old.corroborations + max(len(sources), 1)
-        new = replace(old, confidence=surer, corroborations=witnesses, source=source, updated_at=now)
+        new = rules.corroborated(old, len(sources), turns.speakers_of(connection, sources), now)
         memory_rows.rewrite(connection, old, new)
         turns.link(connection, old.key, sources)
         turns.update_surroundings(connection, sources[:1])
-        if told is not None or taken:
-            self._understand_one(connection, reader, new, now, told, intern(connection, new.scope))
+        scope = intern(connection, new.scope)
+        if told is not None or new.source is not old.source:
+            self._understand_one(connection, reader, new, now, rules.read(new, told), scope)
         elif facts.is_contested(connection, new.key):
-            ruled = facts.settle(connection, intern(connection, new.scope), new)
-            self.outdate(connection, reader, new, [one for one in ruled if one.link != facts.PAST], now)
+            outcomes = rules.settle(facts.SqliteFacts(connection, scope), new)
+            self._follow(connection, reader, new, outcomes, Occasion.CORROBORATED, now)
 
     def move(
         self, connection: apsw.Connection, reader: Reader, memory_id: str, status: Status, reason: str, now: datetime
@@ -172,12 +173,10 @@ class Reconciliation:
         return new
 
     def _reinstate(self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime) -> None:
-        """What was brought back says again what it said: what is older steps back, what has come since disputes it."""
+        """Let the facts of a memory hold again: older memories are outdated by them, and later ones dispute them."""
         facts.reopen(connection, memory.key)
-        ruled = facts.settle(connection, intern(connection, memory.scope), memory)
-        newer = [Edge(one.older, memory.id, facts.CONTRADICTS) for one in ruled if one.link == facts.PAST]
-        links.put(connection, writable(reader), newer, now, self._gate.rules)
-        self.outdate(connection, reader, memory, [one for one in ruled if one.link != facts.PAST], now)
+        outcomes = self._gate.rules.settle(facts.SqliteFacts(connection, intern(connection, memory.scope)), memory)
+        self._follow(connection, reader, memory, outcomes, Occasion.REINSTATED, now)
 
     def unfound(self, connection: apsw.Connection, premise: int, now: datetime) -> None:
         """What was inferred from a memory that no longer stands does not stand either (K11), wherever it is kept."""

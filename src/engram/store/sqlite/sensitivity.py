@@ -14,7 +14,7 @@ import apsw
 from engram.env import from_micros
 from engram.guard.visibility import readable, require_owner
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import facts, gaps, memory_rows, turns
+from engram.store.sqlite import entities, gaps, memory_rows, turns
 from engram.store.sqlite.rows import predicate
 from engram.text.terms import identity_of
 from engram.types import Memory, Reader, Sensitivity, StatusChange
@@ -132,7 +132,7 @@ def _seal_memories(connection: apsw.Connection, rules: StoreRules, limit: int, g
     for (key,) in keys:
         memory = memory_rows.by_key(connection, key)
         if memory.tier is Sensitivity.CLEARTEXT and guarded and (memory.updated_at or since) < since:
-            raise_memory_tier(connection, key, rules.sensitivity(memory.text))
+            raise_memory_tier(connection, rules, key, rules.sensitivity(memory.text))
             memory = memory_rows.by_key(connection, key)
         if memory.tier is Sensitivity.CLEARTEXT:
             sealed.retier(connection, key, memory.tier, memory.tier, _OWN_WORDS)
@@ -143,7 +143,7 @@ def _seal_memories(connection: apsw.Connection, rules: StoreRules, limit: int, g
         )
         if memory.tier is Sensitivity.CONFIDENTIAL:  # feedback vectors may be unprojected, which does not show: all are dropped
             connection.execute("UPDATE feedback SET vector = x'', space = NULL WHERE memory = ?", (key,))
-        propagate_tier(connection, memory)
+        propagate_tier(connection, rules, memory)
     return _advance(connection, _MEMORIES, [row[0] for row in keys])
 
 
@@ -157,31 +157,31 @@ def _advance(connection: apsw.Connection, name: str, keys: list[int]) -> int:
     return len(keys)
 
 
-def propagate_tier(connection: apsw.Connection, memory: Memory) -> None:
+def propagate_tier(connection: apsw.Connection, rules: StoreRules, memory: Memory) -> None:
     """Apply the tier of a memory to its names, turns and derived memories, recursively."""
     waiting = [memory]
     while waiting:
         here = waiting.pop()
         if here.tier is Sensitivity.CLEARTEXT:
             continue
-        facts.unname(connection, here.key)  # names stand in the clear
+        entities.forget_mentions(connection, rules, here.key)  # entities are listed in the clear
         turns.raise_source_tiers(connection, here.key)
         derived: list[Any] = connection.execute(_CAME_OF, (here.key,)).fetchall()
         waiting += filter(None, (_raised(connection, key, here.tier) for (key,) in derived))
 
 
-def inherit(connection: apsw.Connection, pairs: Iterable[tuple[int, int]]) -> None:
+def inherit(connection: apsw.Connection, rules: StoreRules, pairs: Iterable[tuple[int, int]]) -> None:
     """Raise each first memory, which was derived from the second, to at least the second's tier, and its derivations in turn."""
     for key, origin in pairs:
         asked = connection.execute("SELECT tier FROM memories WHERE key = ?", (origin,)).get
-        raise_memory_tier(connection, key, Sensitivity(str(asked)))
+        raise_memory_tier(connection, rules, key, Sensitivity(str(asked)))
 
 
-def raise_memory_tier(connection: apsw.Connection, key: int, tier: Sensitivity) -> bool:
+def raise_memory_tier(connection: apsw.Connection, rules: StoreRules, key: int, tier: Sensitivity) -> bool:
     """Raise a memory to at least this tier; True if it was below."""
     raised = _raised(connection, key, tier)
     if raised is not None:
-        propagate_tier(connection, raised)
+        propagate_tier(connection, rules, raised)
     return raised is not None
 
 

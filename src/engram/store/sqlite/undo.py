@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -19,10 +19,13 @@ from engram.guard.visibility import Visibility
 from engram.store.sqlite import feedback, memory_rows
 from engram.text.terms import identity_of
 from engram.types import Status
+from engram.values.edges import MERGED_FROM
 from engram.values.episodes import REHEARSED
 from engram.values.frozen import frozen
 
-MERGED_FROM = "merged_from"
+if TYPE_CHECKING:
+    from engram.store.rule_ports import StoreRules
+
 LAYER = "layer"
 _ROW, _STATUS, _EDGE, _TURN, _FACT, _ATTRIBUTE, MADE = "row", "status", "edge", "turn", "fact", "attribute", "made"
 _FIGURES = (
@@ -138,7 +141,7 @@ def spared(connection: apsw.Connection, keys: Sequence[int]) -> set[int]:
 
 
 def back(
-    connection: apsw.Connection, seen: Visibility, number: int, began: datetime, now: datetime
+    connection: apsw.Connection, rules: StoreRules, seen: Visibility, number: int, began: datetime, now: datetime
 ) -> tuple[dict[int, str], int]:
     """Undo the pass of this number; return the ids, by key, of restored memories, and how many changes were left."""
     rows: list[Any] = connection.execute(
@@ -151,7 +154,7 @@ def back(
     ids = {memory.key: memory.id for memory in memory_rows.by_keys(connection, seen, [one.memory for one in undos])}
     left = 0
     for undo in undos:
-        if undo.memory in keep or undo.other in keep or undo.memory not in ids or not _back(connection, undo, standing):
+        if undo.memory in keep or undo.other in keep or undo.memory not in ids or not _back(connection, rules, undo, standing):
             left += 1
         else:
             restored[undo.memory] = None
@@ -178,10 +181,10 @@ def _not_to_return(connection: apsw.Connection, seen: Visibility, undos: Sequenc
     return keep
 
 
-def _back(connection: apsw.Connection, undo: Undo, standing: Shape) -> bool:
+def _back(connection: apsw.Connection, rules: StoreRules, undo: Undo, standing: Shape) -> bool:
     """Restore one row, in the database and in `standing`, the present state; False if it is not what the pass made it."""
     if undo.place == MADE:
-        return _unmake(connection, undo)
+        return _unmake(connection, rules, undo)
     name = undo.memory, undo.other, undo.place, undo.part
     current = standing.get(name)
     if undo.place == _ROW:
@@ -206,13 +209,13 @@ def _back(connection: apsw.Connection, undo: Undo, standing: Shape) -> bool:
     return True
 
 
-def _unmake(connection: apsw.Connection, undo: Undo) -> bool:
+def _unmake(connection: apsw.Connection, rules: StoreRules, undo: Undo) -> bool:
     """Delete a memory that the pass made, unless it was reworded, pinned, judged or corroborated since."""
     now, made = memory_rows.by_key(connection, undo.memory), undo.now or {}
     judged = (now.corroborations, now.helpful, now.unhelpful) != tuple(made[one] for one in _JUDGED)
     if now.pinned or now.version > 1 or judged:
         return False
-    memory_rows.erase(connection, now)
+    memory_rows.erase(connection, rules, now)
     return True
 
 
