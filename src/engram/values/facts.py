@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
+from engram.values.edges import Edge
 from engram.values.entities import Mention
 from engram.values.frozen import frozen
-from engram.values.memories import Edge, Fact
+from engram.values.memories import Fact
 
 SUPERSEDES, OUTDATES, CONTRADICTS, PAST = "supersedes", "outdates", "contradicts", "past"
 """Outcomes for a known memory. All but `past` are kinds of edges too."""
