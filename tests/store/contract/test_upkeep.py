@@ -13,7 +13,7 @@ from engram.env import Env
 from engram.errors import AccessDenied, RateLimited
 from engram.guard.limits import RateLimits
 from engram.store.ports import Store
-from engram.store.receipts import Once
+from engram.store.receipts import ReceiptRequest
 from engram.types import Kind, Memory, Policy, Role, Scope, Status
 from engram.values.dreams import Archive, Cursor
 from engram.values.episodes import EpisodeEvent, EpisodeOutcome, Participant, Practice, Skill, SkillStep
@@ -135,12 +135,12 @@ def test_a_token_opens_until_it_is_revoked(store: Store, env: Env) -> None:
 
 
 def test_a_receipt_answers_the_same_request_once_more(store: Store) -> None:
-    once = Once("key", "what is asked", lambda _: "answer")
-    assert store.receipts.answer(ME, once) is None
-    with store.receipts.under_way(ME, once):
-        store.receipts.keep(ME, once)
-    assert store.receipts.answer(ME, once) == "answer"
-    assert store.receipts.answer(OTHER, once) is None
+    request = ReceiptRequest("key", "what is asked", lambda _: "answer")
+    assert store.receipts.answer(ME, request) is None
+    with store.receipts.in_progress(ME, request):
+        store.receipts.write(ME, request)
+    assert store.receipts.answer(ME, request) == "answer"
+    assert store.receipts.answer(OTHER, request) is None
 
 
 def test_spending_is_written_down_unless_its_check_refuses(store: Store, env: Env) -> None:
