@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engram.store.rule_ports import EntityTable, FactTable
     from engram.types import Edge, Fact, Memory, Sensitivity
     from engram.values.entities import Mention
-    from engram.values.facts import Consequences, FactOutcome, Occasion, Reading
+    from engram.values.facts import Consequences, FactOutcome, Occasion, ParsedText
 
 
 class MemoryRules:
@@ -62,7 +62,7 @@ class MemoryRules:
 
         return edges.reinforced(known, stated, now, self._live.tuned(EdgeWeights))
 
-    def read(self, memory: Memory, facts: Sequence[Fact] | None = None) -> Reading:
+    def read(self, memory: Memory, facts: Sequence[Fact] | None = None) -> ParsedText:
         """Return the facts and mentions of a memory's text. `facts`: given if they are known without reading it.
 
         Nothing is read as a fact from an assistant's words. Entities are listed in the clear, so a sealed memory mentions none.
@@ -70,12 +70,12 @@ class MemoryRules:
         from engram.text.english import entities  # late, as the module says
         from engram.text.english import facts as statements
         from engram.types import Sensitivity, Source
-        from engram.values.facts import Reading
+        from engram.values.facts import ParsedText
 
         if facts is None:
             facts = () if memory.source is Source.ASSISTANT else statements.facts(memory.text, memory.speaker)
         is_clear = memory.tier is Sensitivity.CLEARTEXT
-        return Reading(tuple(facts), entities.mentions(memory.text, memory.speaker) if is_clear else ())
+        return ParsedText(tuple(facts), entities.mentions(memory.text, memory.speaker) if is_clear else ())
 
     def record_mentions(self, table: EntityTable, memory: int, mentions: Sequence[Mention]) -> None:
         """Store the entities that a memory mentions, and merge or rename those that it identifies."""

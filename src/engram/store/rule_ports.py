@@ -12,7 +12,7 @@ from typing import Protocol
 
 from engram.values.edges import Edge
 from engram.values.entities import Mention
-from engram.values.facts import Consequences, FactOutcome, Occasion, Reading, StoredFact
+from engram.values.facts import Consequences, FactOutcome, Occasion, ParsedText, StoredFact
 from engram.values.identity import Sensitivity
 from engram.values.memories import Fact, Memory
 
@@ -129,7 +129,7 @@ class StoreRules(TextRules, Protocol):
     def reinforced(self, known: Edge, stated: Edge, now: datetime) -> Edge:
         """Return a known edge after it was stated again."""
 
-    def read(self, memory: Memory, facts: Sequence[Fact] | None = None) -> Reading:
+    def read(self, memory: Memory, facts: Sequence[Fact] | None = None) -> ParsedText:
         """Return the facts and mentions of a memory's text. `facts`: given if they are known without reading it."""
 
     def record_mentions(self, table: EntityTable, memory: int, mentions: Sequence[Mention]) -> None:

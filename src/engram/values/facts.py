@@ -15,7 +15,7 @@ SUPERSEDES, OUTDATES, CONTRADICTS, PAST = "supersedes", "outdates", "contradicts
 
 
 @frozen
-class Reading:
+class ParsedText:
     """The facts that a memory states and the entities that it mentions."""
 
     facts: tuple[Fact, ...] = ()

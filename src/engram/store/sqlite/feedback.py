@@ -21,7 +21,7 @@ from engram.store.sqlite.rows import intern, predicate
 from engram.store.validation import check_memory
 from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Edge, Fact, Memory, Policy, Reader, Scope, Space, Status
-from engram.values.facts import Reading
+from engram.values.facts import ParsedText
 from engram.values.frozen import replace
 from engram.values.query import JudgedQuestion, Judgement
 
@@ -241,7 +241,7 @@ class Feedback:
         connection: apsw.Connection,
         reader: Reader,
         memory: Memory,
-        reading: Reading,
+        reading: ParsedText,
         vector: bytes | None,
         space: Space | None,
         now: datetime,

@@ -14,7 +14,7 @@ from engram.store.sqlite import edges as links
 from engram.store.sqlite import entities, facts, memory_rows, sensitivity, turns, working
 from engram.store.sqlite.rows import intern
 from engram.types import Fact, Memory, Policy, Reader, Role, Sensitivity, Status
-from engram.values.facts import Consequences, FactOutcome, Occasion, Reading
+from engram.values.facts import Consequences, FactOutcome, Occasion, ParsedText
 from engram.values.frozen import replace
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Reconciliation:
         reader: Reader,
         made: Sequence[Memory],
         now: datetime,
-        readings: Mapping[str, Reading] | None = None,
+        readings: Mapping[str, ParsedText] | None = None,
     ) -> list[Memory]:
         """Store the mentions and facts of new memories; memories that they outdate are superseded in the same transaction.
 
@@ -82,7 +82,7 @@ class Reconciliation:
         ]
 
     def _understand_one(
-        self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime, reading: Reading, scope: int
+        self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime, reading: ParsedText, scope: int
     ) -> Memory:
         rules, table = self._gate.rules, facts.SqliteFacts(connection, scope)
         rules.record_mentions(table.entities, memory.key, reading.mentions)
