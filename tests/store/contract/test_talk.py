@@ -185,6 +185,9 @@ def test_several_memories_change_status_together_or_not_at_all(store: Store) -> 
     a, b = remember(store, "a", "b")
     moved = store.memories.set_statuses(ME, [a.id, b.id], Status.ARCHIVED, "old")
     assert {memory.status for memory in moved} == {Status.ARCHIVED}
+    store.memories.set_statuses(ME, [a.id, b.id], Status.ACTIVE, "needed")
+    assert set(store.memories.archive(ME, [a.id, b.id], "old").ids) == {a.id, b.id}
+    assert {memory.status for memory in store.memories.get(ME, [a.id, b.id])} == {Status.ARCHIVED}
 
 
 def test_a_vector_index_reads_rows_and_knows_which_memories_lack_vectors(store: Store) -> None:
