@@ -1,4 +1,4 @@
-"""One message and its answer as a pair of calls: the window before the answer, capture and working memory after it (§17.5).
+"""A message and its answer as a pair of calls: the window before the answer, capture and working memory after it (§17.5).
 
 The profiles chat, task, cron, orchestrator, swarm and flow take the same path; a profile divides the window and decides whether
 the turns are captured.

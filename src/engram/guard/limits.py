@@ -117,6 +117,6 @@ def check_rate(rates: RateLimits, this_minute: Sequence[tuple[float, int]], this
 
 
 def pressure_at(rss: int, settings: Settings) -> str:
-    """What so many bytes of resident memory are called."""
+    """Return the name of this memory pressure: "normal", "elevated" or "critical"."""
     mib = rss / 2**20
     return "critical" if mib >= settings.ram_critical_mib else "elevated" if mib >= settings.ram_warning_mib else "normal"

@@ -227,7 +227,7 @@ class SubjectTally(NamedTuple):
 
 
 class KnownSubject(NamedTuple):
-    """What is named again and again, or a category of memories: how many there are, and their figures."""
+    """An entity that several memories name, or a category of memories, with its figures."""
 
     name: str
     kind: str
@@ -236,7 +236,7 @@ class KnownSubject(NamedTuple):
 
 @frozen
 class Mention:
-    """One thing that is named: by which name, what it is, and the other names that the same words give it."""
+    """A name in a text: the name, the kind of entity, and other names that the same words give it."""
 
     name: str
     kind: str

@@ -61,7 +61,7 @@ class Occasion(StrEnum):
 
 @frozen(kw_only=True)
 class Consequences:
-    """What follows from outcomes: new edges, memories to supersede with the reason, memories that lost a fact, and the confidence
+    """Consequences of outcomes: new edges, memories to supersede with the reason, memories that lost a fact, and the confidence
     of the memory whose facts were compared."""
 
     confidence: float

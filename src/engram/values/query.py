@@ -15,7 +15,7 @@ _ANYWHERE = Scope()
 
 @frozen(kw_only=True)
 class Filter:
-    """What a listing or a search is narrowed to, besides the reader's visibility.
+    """Conditions that narrow a listing or a search, besides the reader's visibility.
 
     `without`: categories that are not wanted. `as_of`: only what was known at that moment, by the status it had then. `scope`:
     only what names these places, whatever else it names; it narrows what is visible and never widens it. `fresh`: of recall,
@@ -65,8 +65,8 @@ class JudgedQuestion:
 
 @frozen
 class Judgement:
-    """What was said of one memory: when, whether it helped, whether the question had the same telling words as the present
-    one, and its vector if that is of the same model; else it is empty."""
+    """A judgement of one memory: when, whether it helped, whether its question had the same content words as the present one,
+    and the vector of that question, empty if another model made it."""
 
     key: int
     at: datetime

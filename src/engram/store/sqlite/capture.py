@@ -1,4 +1,4 @@
-"""One transaction for turns and the memories made from them."""
+"""Writes turns and the memories made from them."""
 
 from __future__ import annotations
 

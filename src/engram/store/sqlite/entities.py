@@ -247,17 +247,17 @@ class Entities:
         self._gate = gate
 
     def select(self, reader: Reader, *, kind: str | None = None, limit: int = 50) -> list[Entity]:
-        """What this reader's memories name, the most named first."""
+        """Return the entities that this reader's memories name, the most named first."""
         with self._gate.read(reader, "entities") as connection:
             return _entities(connection, readable(reader), kind, limit)
 
     def get(self, reader: Reader, name: str) -> tuple[Entity, list[int]] | None:
-        """What goes by this name, and the keys of the active memories that name it, the latest first."""
+        """Return the entity of this name and the keys of the active memories that name it, the latest first."""
         with self._gate.read(reader, "entity") as connection:
             return _entity_from_row(connection, readable(reader), self._gate.rules.folded(name))
 
     def mentions(self, reader: Reader, memory_id: str) -> list[str]:
-        """What a memory names, by the names it is kept under."""
+        """Return the names of the entities that a memory mentions."""
         with self._gate.read(reader, "entity") as connection:
             key = memory_rows.required(connection, readable(reader), memory_id).key
             sql = "SELECT e.name FROM mentions AS n JOIN entities AS e ON e.key = n.entity WHERE n.memory = ? ORDER BY e.name"
@@ -265,7 +265,7 @@ class Entities:
             return [row[0] for row in found]
 
     def cooccurring(self, reader: Reader, name: str, *, limit: int = 10) -> list[tuple[str, int]]:
-        """What is named in the same memories, and in how many."""
+        """Return the entities named in the same memories, each with the number of those memories."""
         with self._gate.read(reader, "entity") as connection:
             return _named_with(connection, readable(reader), self._gate.rules.folded(name), limit)
 

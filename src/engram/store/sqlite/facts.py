@@ -159,12 +159,12 @@ class Facts:
             return beliefs(connection, self._gate.rules, readable(reader), self._gate.rules.folded(subject), past)
 
     def by(self, reader: Reader, keys: Sequence[int]) -> list[RelatedFact]:
-        """What these memories say."""
+        """Return the facts of these memories."""
         with self._gate.read(reader, "relations") as connection:
             return _related(connection, readable(reader), "memory", keys, -1)
 
     def of(self, reader: Reader, names: Sequence[str], *, backwards: bool = False, most: int) -> list[RelatedFact]:
-        """What is said of these, the surest first; `backwards`: what is said to stand in a relation to them."""
+        """Return the facts whose subject has one of these names, the surest first; `backwards`: whose object has."""
         with self._gate.read(reader, "relations") as connection:
             return _related(connection, readable(reader), "object" if backwards else "subject", names, most)
 
@@ -180,7 +180,7 @@ class Facts:
             return bool(connection.execute(sql, (subject, what, *values)).get)
 
     def matching(self, reader: Reader, what: str, *, most: int) -> list[RelatedFact]:
-        """What is said of anything by this predicate, the surest first."""
+        """Return the facts with this predicate, the surest first."""
         with self._gate.read(reader, "relations") as connection:
             return _related(connection, readable(reader), "predicate", [what], most)
 

@@ -94,7 +94,7 @@ def corrected(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
 
 
 def by_facts(connection: apsw.Connection, seen: Visibility, told: Sequence[Fact]) -> list[Memory]:
-    """What was corrected and said something of the same subject and sort as one of these."""
+    """Return the corrected memories that have a fact of the same subject and predicate as one of these."""
     visible, values = predicate(seen, "m.scope")
     sql = f"""
         SELECT m.key FROM facts AS f CROSS JOIN memories AS m ON m.key = f.memory
@@ -117,7 +117,7 @@ def all_corrected(connection: apsw.Connection, seen: Visibility) -> list[int]:
 
 
 def replacement(connection: apsw.Connection, seen: Visibility, key: int) -> Memory:
-    """What stands in the place of a corrected memory now, through all corrections since; itself if that is gone."""
+    """Return the memory that replaced a corrected one, through all later corrections; the memory itself if that was erased."""
     visible, values = predicate(seen, "m.scope")
     last = connection.execute(
         f"""
@@ -180,9 +180,9 @@ class Feedback:
         put(connection, memory.key, reader.scope, now, helpful, digest, space, question.vector, gone)
 
     def judgements(self, reader: Reader, keys: Sequence[int], question: JudgedQuestion) -> list[Judgement]:
-        """What was said of these memories, oldest first, where the reader stands: another agent's opinion is its own.
+        """Return the judgements on these memories made from the reader's own scope, oldest first.
 
-        Who sees all sees memories of all, and is still of its own opinion.
+        Judgements of other scopes are left out, also for a reader who sees every memory.
         """
         here = readable(replace(reader, policy=Policy.AGENT_GLOBAL))
         with self._gate.read(reader, "judgements") as connection:
@@ -256,7 +256,7 @@ class Feedback:
             return corrected(connection, readable(reader), wanted)
 
     def corrected_facts(self, reader: Reader, told: Sequence[Fact]) -> list[Memory]:
-        """What was corrected and said something of one of these, of the same sort."""
+        """Return the corrected memories that have a fact of the same subject and predicate as one of these."""
         with self._gate.read(reader, "digests") as connection:
             return by_facts(connection, readable(reader), told)
 
@@ -266,6 +266,6 @@ class Feedback:
             return all_corrected(connection, readable(reader))
 
     def replacement(self, reader: Reader, key: int) -> Memory:
-        """What stands in the place of a corrected memory; itself, if that is gone."""
+        """Return the memory that replaced a corrected one; the memory itself if that was erased."""
         with self._gate.read(reader, "get") as connection:
             return replacement(connection, readable(reader), key)

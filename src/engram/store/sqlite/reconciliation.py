@@ -29,8 +29,8 @@ _STANDING = (Status.ACTIVE, Status.CHALLENGED)
 
 
 def _lost(connection: apsw.Connection, key: int) -> list[int]:
-    """What a memory was inferred from and that does not stand any more, or says something else since. What was merged stands:
-    its heir is a premise, too."""
+    """Return the keys of the premises of a memory that no longer hold or were reworded since. A merged premise still holds,
+    because the memory it was merged into is a premise too."""
     found: list[Any] = connection.execute(
         """
         SELECT p.key FROM memories AS m JOIN edges AS e ON e.source = m.key JOIN memories AS p ON p.key = e.target
@@ -179,7 +179,7 @@ class Reconciliation:
         self._follow(connection, reader, memory, outcomes, Occasion.REINSTATED, now)
 
     def unfound(self, connection: apsw.Connection, premise: int, now: datetime) -> None:
-        """What was inferred from a memory that no longer stands does not stand either (K11), wherever it is kept."""
+        """Invalidate all memories inferred from a premise that no longer holds (K11), in every scope."""
         waiting = [premise]
         while waiting:
             for old in memory_rows.by_ids(connection, _ANYONE, _inferred_from(connection, waiting.pop())):
