@@ -121,7 +121,7 @@ def test_an_outcome_given_by_the_caller_is_kept(mem: Engram) -> None:
     ep = fail(mem, "cross the river", RuntimeError(), outcome="partial")
     assert mem.episodes()[0].outcome is EpisodeOutcome.PARTIAL
     for late in (lambda: ep.event("tried", "swim"), lambda: ep.outcome("success"), lambda: mem.episode(resume=ep.id)):
-        with pytest.raises(InvalidQuery, match="ended"):
+        with pytest.raises(InvalidQuery):
             late()
 
 
