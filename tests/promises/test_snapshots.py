@@ -90,18 +90,19 @@ def test_a_database_restored_by_hand_beside_a_newer_snapshot_is_searched_by_its_
         assert "thing12" not in found
 
 
-@pytest.mark.parametrize(
-    "share", [0.01, 0.5, 0.96, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.2, 0.8, 0.9, 0.99))]
-)
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.9, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.2, 0.8, 0.95))])
 def test_a_kill_while_a_snapshot_is_written_costs_only_the_time_to_build_it_again(
     path: Path, children: Nursery, share: float
 ) -> None:
     filled(path)
     shutil.rmtree(path / "index")
-    (said,) = children.run("die_in_snapshot", path=str(path))
-    assert said["steps"] > 100
-    shutil.rmtree(path / "index")
-    assert children.start("die_in_snapshot", path=str(path), step=int(said["steps"] * share)).wait() == -signal.SIGKILL
+    counts = []
+    for _ in range(2):  # the number of lines differs a little from run to run
+        (said,) = children.run("die_in_snapshot", path=str(path))
+        counts.append(said["steps"])
+        shutil.rmtree(path / "index")
+    assert min(counts) > 100
+    assert children.start("die_in_snapshot", path=str(path), step=int(min(counts) * share)).wait() == -signal.SIGKILL
     with open_engram(path, **ALWAYS) as mem:
         assert origin(mem) in ("rows", "snapshot")
         assert texts(mem.recall("number17", limit=1)) == [FACTS[17]]
