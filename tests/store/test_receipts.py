@@ -19,6 +19,7 @@ from engram.env import Env
 from engram.errors import Conflict, InvalidContent, KeyReused, NotFound
 from engram.rules.lifecycle import LAYER, Layer, layer_of
 from engram.serve.operations import OPERATIONS, read
+from engram.store.receipts import ReceiptRequest
 from engram.types import Kind, Policy, Reader, Report, Role, Scope, Status, Turn
 
 ME = Reader(Scope(agent="rex"), Policy.AGENT_GLOBAL, Role.OWNER)
@@ -270,3 +271,9 @@ def test_two_concurrent_promotions_of_a_memory_both_count(mem: Engram) -> None:
     for thread in threads:
         thread.join(120)
     assert {layer_of(mem.get(one)) for one in low} == {Layer.SEMANTIC}
+
+
+def test_the_request_for_a_receipt_shows_neither_key_nor_words_when_printed() -> None:
+    shown = repr(ReceiptRequest("the caller's key", "remember: Ada lives in Oslo"))
+    assert "caller" not in shown
+    assert "Ada" not in shown

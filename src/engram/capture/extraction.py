@@ -8,7 +8,7 @@ were said; what it says again is one witness with the rules, not two.
 Turns as a prompt, and a language model's answer as statements: an `Extractor` over any language model.
 
 What is private, recalled or secret goes into no prompt, whatever the settings say of what is kept. The turns are given as data;
-what comes back is checked as every extractor's answer is (`distil.believed`).
+what comes back is checked as every extractor's answer is (`believed`).
 """
 
 from __future__ import annotations

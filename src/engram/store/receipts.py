@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from engram.deadline import without_deadline
-from engram.values.frozen import frozen, replace
+from engram.values.frozen import field, frozen, replace
 from engram.values.identity import Reader
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class ReceiptRequest:
     from the result of the write; it may hold ids and numbers, but no words of a memory.
     """
 
-    key: str
-    request: str
+    key: str = field(repr=False)
+    request: str = field(repr=False)  # it may quote a memory
     answer: Callable[[Any], str] = str
 
     def mapped(self, convert: Callable[[Any], object]) -> ReceiptRequest:

@@ -44,13 +44,13 @@ class Capture:
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
-        """Keep what was said and what was drafted from it, all or none. Each turn brings its time and session.
+        """Store turns and the memories drafted from them, all or none. Each turn brings its time and session.
 
-        `again`: ids of memories that some of the turns say once more; they are counted, trusted more, and linked to these.
-        `told`: the facts that these say, where they are known without reading.
-        `wait`: the turns are to be read by a model too (`distil`).
-        Vectors of another model than the vault's are left out: a memory is not lost for its vector. A wording that was
-        corrected here is not kept again: what stands in its place is returned for it. `HeardBefore` if a turn's ref is known.
+        again: ids of memories that some of the turns repeat; they are corroborated and linked to those turns. told: the facts
+        of these, where they are known without reading. wait: a language model is to read the turns too (`write_extracted`).
+
+        Vectors of another model than the vault's are left out, so that no memory is lost for its vector. A wording that was
+        corrected here is not stored again; its replacement is returned. Raises `DuplicateTurns` if a turn's ref is stored.
         """
         operation = "capture" if said else "add"
         with self._gate.watched(reader, operation):
