@@ -22,13 +22,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-import apsw
-
 from engram.errors import ContentTooLarge, InvalidContent, NotFound
 from engram.files import archive, turns
 from engram.files.turns import NotATurn
 from engram.settings import Settings
-from engram.store.open import open_foreign
+from engram.store.open import foreign_rows
 from engram.types import Memory, Source, Turn
 from engram.values.frozen import field, frozen, mutable, replace
 
@@ -83,8 +81,6 @@ _RATIO = 200
 """A zip member of more than a megabyte and this many times its packed size is refused: conversations pack five- to tenfold."""
 _MEGABYTE = 1 << 20
 _SQLITE_MAGIC = b"SQLite format 3\x00"
-_TABLES = ("memories", "memories_legacy")
-_TEXT_COLUMNS = ("content", "text", "memory", "body", "data")
 
 
 def checked(path: Path, form: str | None) -> str:
@@ -292,7 +288,7 @@ def _mem0(path: Path, settings: Settings, refused: Refused) -> Iterator[Piece]:
 
 def _sqlite(path: Path, settings: Settings, refused: Refused) -> Iterator[Piece]:
     """Yield the memories of a flat table. Its agents and sessions become attributes, not scopes."""
-    for number, row in enumerate(_rows(path), 1):
+    for number, row in enumerate(foreign_rows(path), 1):
         text = row["text"]
         if not isinstance(text, str) or not text.strip():
             refused(str(path), number, "a row without text")
@@ -301,37 +297,6 @@ def _sqlite(path: Path, settings: Settings, refused: Refused) -> Iterator[Piece]
         importance = row.get("importance")
         memory = _memory(text, _when(row.get("created_at") or row.get("timestamp")), attributes)
         yield replace(memory, importance=_unit(importance)) if isinstance(importance, int | float) else memory
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the table of memories by column name; `text` holds the words, whatever the name of their column."""
-    try:
-        with open_foreign(path) as connection:
-            table, column = _text_column(connection)
-            cursor = connection.execute(f'SELECT * FROM "{table}" ORDER BY rowid')
-            names = [name for name, _ in cursor.get_description()] if cursor.is_readonly else []
-            for values in cursor:
-                row = dict(zip(names, values, strict=True))
-                yield {**row, "text": row.get(column)}
-    except apsw.Error:
-        raise _not_sqlite(path) from None
-
-
-def _text_column(connection: apsw.Connection) -> tuple[str, str]:
-    """Return the table of memories and its column with the words."""
-    for table in _TABLES:
-        columns = [str(row[1]) for row in connection.execute("SELECT * FROM pragma_table_info(?)", (table,))]
-        column = next((name for name in _TEXT_COLUMNS if name in columns), None)
-        if column is not None:
-            return table, column
-    raise InvalidContent(
-        f"there is no table `{_TABLES[0]}` with a column of text.",
-        way_out=f"The column must be one of: {', '.join(_TEXT_COLUMNS)}.",
-    )
-
-
-def _not_sqlite(path: Path) -> InvalidContent:
-    return InvalidContent(f"{path} cannot be read as SQLite.", way_out="If it is encrypted, export it first.")
 
 
 def _unit(importance: float) -> float:

@@ -7,17 +7,14 @@ as `ports.py` defines it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engram.env import Env
 from engram.settings import LiveSettings
 from engram.store.credentials import Credentials
 
 if TYPE_CHECKING:
-    import apsw
-
     from engram.store.ports import Store
     from engram.store.rule_ports import StoreRules
 
@@ -37,10 +34,8 @@ def open_store(
     return open_vault(path, live, env, rules, credentials, brief=brief)
 
 
-@contextmanager
-def open_foreign(path: Path) -> Iterator[apsw.Connection]:
-    """Open another program's SQLite file for reading, without trusting its schema."""
-    from engram.store.sqlite import connection  # late: only needed to import another program's file
+def foreign_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of another program's SQLite file of memories; `text` holds the words."""
+    from engram.store.sqlite import foreign  # late: only needed to import another program's file
 
-    with connection.open_foreign(path) as foreign:
-        yield foreign
+    return foreign.foreign_rows(path)

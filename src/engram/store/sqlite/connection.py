@@ -18,8 +18,7 @@ The text index holds all words of a cleartext memory; of a sensitive one the wor
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -66,20 +65,6 @@ def require_encryption() -> None:
             "the module `apsw` that is installed cannot encrypt; it shares its name with the one that can.",
             way_out="Run `pip uninstall apsw` and then `pip install --force-reinstall apsw-sqlite3mc`.",
         )
-
-
-@contextmanager
-def open_foreign(path: Path) -> Iterator[apsw.Connection]:
-    """Open another program's database for reading; nothing in its schema is executed."""
-    require_encryption()
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    connection = apsw.Connection(path.absolute().as_uri() + "?mode=ro", flags=flags)
-    try:
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        yield connection
-    finally:
-        connection.close()
 
 
 def engram_error(error: apsw.Error, doing: str) -> EngramError:
