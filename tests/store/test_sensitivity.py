@@ -55,8 +55,8 @@ PLAIN = {
     "turns": {"session", "speaker", "text", "ref", "tier"},  # by the tier in the row
     "working_snapshots": {"name", "session", "body"},  # a mind is sealed; a checkpoint by its words and what they came from
 }
-"""Columns of text or bytes that `sealed.BESIDE` does not name, and why a memory's words are not in them in the clear. A new one
-belongs here or there, and into `everything` below."""
+"""Columns of text or bytes that `sealed.SIDE_TABLES` does not name, and why a memory's words are not in them in the clear. A new
+one belongs here or there, and into `everything` below."""
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def everything(mem: Engram, said: str) -> None:
 
 def test_every_column_of_the_database_is_listed_as_sealed_or_harmless(mem: Engram) -> None:
     known = {(table, column) for table, columns in PLAIN.items() for column in columns}
-    known |= {(table, column) for table, (_, columns) in sealed.BESIDE.items() for column in columns}
+    known |= {(table, column) for table, (_, columns) in sealed.SIDE_TABLES.items() for column in columns}
     with mem._vault.store.gate.readers.use("test") as connection:
         there = {pair for pair in _columns(connection) if not pair[0].startswith("lexicon")}
     assert there == known
@@ -315,13 +315,13 @@ _SEALED_BEFORE = {"attributes": "0, 'attribute/' || t.name", "versions": "t.memo
 def _as_it_was(connection: object) -> None:
     """The tables as an older release left them: most words beside memories in the clear, two kinds sealed without a mark."""
     run = connection.execute  # type: ignore[attr-defined]
-    for table, (_, columns) in sealed.BESIDE.items():
+    for table, (_, columns) in sealed.SIDE_TABLES.items():
         for column in columns:
-            was = sealed.told(table, column, "t", "'cleartext'")
+            was = sealed.read_side(table, column, "t", "'cleartext'")
             if table in _SEALED_BEFORE:
                 was = f"seal((SELECT tier FROM memories WHERE key = t.memory), {was}, {_SEALED_BEFORE[table]})"
             run(f"UPDATE {table} AS t SET {column} = {was}")
-    said = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
+    said = sealed.read_words("text", table="t", tier="t.tier", row="t.key", place="'turn'")
     run(f"UPDATE turns AS t SET text = {said}, tier = 'cleartext'")
-    run("UPDATE questions SET text = unshut(text, 'questions.text/' || hex(digest))")
+    run("UPDATE questions SET text = unseal_side(text, 'questions.text/' || hex(digest))")
     run("DELETE FROM meta WHERE name = 'sealed_all'")

@@ -243,11 +243,11 @@ class Observer:
         receipt: ReceiptRequest | None = None,
         *,
         tier: Sensitivity | None = None,
-        told: Sequence[Fact] | None = None,
+        stated: Sequence[Fact] | None = None,
         weigh: bool = False,
     ) -> Memory:
         """Keep what was said to be kept, as it stands; said or heard there before, it is one memory that is surer. `tier`: how
-        closely, if its words are not to decide that; `told`: the facts it stands for, if its words are not to be read for them;
+        closely, if its words are not to decide that; `stated`: the facts it stands for, if its words are not to be read for them;
         `weigh`: nobody said how important it is, so that how new it is moves that (C5).
 
         What was corrected there is not kept again, not even on request: what stands in its place is returned. A correction
@@ -263,7 +263,7 @@ class Observer:
         held = self._store.memories.by_digest(here, names) if names else {}
         if held:
             known = next(held[name] for name in names if name in held)
-            return self._remember_again(reader, memory, known, timeout, receipt, tier, told)
+            return self._remember_again(reader, memory, known, timeout, receipt, tier, stated)
         vector = self._vector(memory)
         said = replace(said, vector=vector)
         if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
@@ -272,12 +272,12 @@ class Observer:
                 return heirs[0]
         weights = self._live.tuned(DuplicateWeights)
         twin, surprise = twin_of(self._store, self._tools.index, reader, memory, said, weights) if names else (None, 0.0)
-        if twin is not None and told is None:
-            return self._remember_again(reader, memory, twin, timeout, receipt, tier, told)
+        if twin is not None and stated is None:
+            return self._remember_again(reader, memory, twin, timeout, receipt, tier, stated)
         weight = min(max(memory.importance + surprise, 0.0), 1.0) if weigh else memory.importance
         new = replace(memory, importance=weight, surprise=surprise)
         draft = self._drafted(new, vector, tier, novelty=max(surprise, 0.0) / MOST_SURPRISING)
-        draft = replace(draft, facts=None if told is None else tuple(told))
+        draft = replace(draft, facts=None if stated is None else tuple(stated))
         space = space_of(self._tools.embedder)
         only = receipt and receipt.mapped(lambda kept: kept[0])
         return self._store.capture.write(reader, memory.scope, [], [draft], space=space, timeout=timeout, receipt=only)[0]
@@ -290,11 +290,11 @@ class Observer:
         timeout: float | None,
         receipt: ReceiptRequest | None,
         tier: Sensitivity | None,
-        told: Sequence[Fact] | None,
+        stated: Sequence[Fact] | None,
     ) -> Memory:
         """Corroborate a memory that is known, and add the importance, attributes and tier that came with it now."""
         same = receipt and receipt.mapped(lambda _: replace(memory, id=known))
-        self._store.capture.write(reader, memory.scope, [], [], again={known: []}, told=told, timeout=timeout, receipt=same)
+        self._store.capture.write(reader, memory.scope, [], [], again={known: []}, stated=stated, timeout=timeout, receipt=same)
         with without_deadline():  # it is durable
             old = self._store.memories.get(reader, [known])[0]
             news = {"importance": max(old.importance, memory.importance), "attributes": {**old.attributes, **memory.attributes}}

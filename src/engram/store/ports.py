@@ -167,7 +167,7 @@ class CapturePort(Protocol):
         space: Space | None = None,
         again: Mapping[str, Sequence[int]] | None = None,
         wait: bool = False,
-        told: Sequence[Fact] | None = None,
+        stated: Sequence[Fact] | None = None,
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
@@ -370,7 +370,7 @@ class FeedbackPort(Protocol):
     def corrected(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, Memory]:
         """Map those of these digests whose wording was corrected to the memory that replaced it."""
 
-    def corrected_facts(self, reader: Reader, told: Sequence[Fact]) -> list[Memory]:
+    def corrected_facts(self, reader: Reader, wanted: Sequence[Fact]) -> list[Memory]:
         """Return corrected memories with a fact of the same subject and predicate as one of these."""
 
     def corrections(self, reader: Reader) -> list[int]:

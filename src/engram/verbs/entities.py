@@ -61,7 +61,7 @@ def learn(view: View, subject: str, predicate: str, thing: str, *, many: bool = 
     text = f"{subject.strip()} {predicate.strip()} {thing.strip()}."
     draft = Memory(text=text, kind=Kind.FACT, confidence=_LEARNED_CONFIDENCE, scope=view.reader.scope)
     fact = Fact(folded(subject), " ".join(predicate.casefold().split()), folded(thing), single=not many)
-    write = partial(view.vault.observer.remember, view.reader, draft, told=[fact])
+    write = partial(view.vault.observer.remember, view.reader, draft, stated=[fact])
     return view.write_once(("learn", draft, fact), write, id_of, view.stored)
 
 

@@ -40,14 +40,14 @@ class Capture:
         space: Space | None = None,
         again: Mapping[str, Sequence[int]] | None = None,
         wait: bool = False,
-        told: Sequence[Fact] | None = None,
+        stated: Sequence[Fact] | None = None,
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
         """Store turns and the memories drafted from them, all or none. Each turn brings its time and session.
 
-        again: ids of memories that some of the turns repeat; they are corroborated and linked to those turns. told: the facts
-        of these, where they are known without reading. wait: a language model is to read the turns too (`write_extracted`).
+        again: ids of memories that some of the turns repeat; they are corroborated and linked to those turns. stated: the
+        facts of these, if the caller knows them. wait: a language model is to read the turns too (`write_extracted`).
 
         Vectors of another model than the vault's are left out, so that no memory is lost for its vector. A wording that was
         corrected here is not stored again; its replacement is returned. Raises `DuplicateTurns` if a turn's ref is stored.
@@ -90,7 +90,7 @@ class Capture:
                 kept = [by_id[draft.memory.id] for draft in ready]
                 for memory_id, numbers in (again or {}).items():
                     self._reconciliation.said_again(
-                        connection, reader, memory_id, [keys[number] for number in numbers], now, told
+                        connection, reader, memory_id, [keys[number] for number in numbers], now, stated
                     )
                 return kept
 

@@ -7,9 +7,9 @@ Sealed columns: each connection has the SQL functions `seal(tier, value, row, co
 `project(vector)`, `straighten(vector)` and `blind(digest)` under the vault's field key. Expressions on a cleartext row never call
 into Python.
 
-Side columns (`BESIDE`: events, steps, facts, earlier wordings, …) inherit the tier of their memory, and are also sealed if they
-hold personal data themselves. A sealed side value begins with a mark, so that it can be read whatever the tier of its memory is
-now: `shut(tier, value, place)` and `unshut(value, place)`, by the expressions `kept` and `told`.
+Side columns (`SIDE_TABLES`: events, steps, facts, earlier wordings, …) inherit the tier of their memory, and are also sealed if
+they hold personal data themselves. A sealed side value begins with a mark, so that it can be read whatever the tier of its memory
+is now. `write_side` and `read_side` return the SQL, which calls `seal_side(tier, value, place)` and `unseal_side(value, place)`.
 
 The text index holds all words of a cleartext memory; of a sensitive one the words that are left when personal data is masked
 (`contents.clear`); of a confidential one nothing: only its vector finds it (§10.5.5).
@@ -92,7 +92,7 @@ FIELD_KEY = "field_key"
 MARK = "\x01sealed:"
 """Prefix of a sealed side value. Words that happen to begin with it are always sealed, so that the mark is unambiguous."""
 
-BESIDE: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
+SIDE_TABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {
         "attributes": (("name",), ("value",)),  # not by memory: equal values have equal ciphertexts, so that SQL can match them
         "versions": (("memory", "number"), ("text",)),
@@ -141,19 +141,19 @@ def register(connection: apsw.Connection, cipher: FieldCipher, key: DatabaseKey)
     def unseal(value: str, row: int, column: str) -> str:
         return cipher.unseal(value, f"{column}/{row}")
 
-    def shut(tier: str, value: str, place: str) -> str:
+    def seal_side(tier: str, value: str, place: str) -> str:
         if not value:
             return ""
         if tier == Sensitivity.CLEARTEXT and not value.startswith(MARK) and not is_personal(value):
             return value
         return MARK + cipher.seal(value, place)
 
-    def unshut(value: str, place: str) -> str:
+    def unseal_side(value: str, place: str) -> str:
         return cipher.unseal(value.removeprefix(MARK), place) if value.startswith(MARK) else value
 
     functions: dict[str, tuple[Callable[..., str | bytes | float], int]] = {
         "seal": (seal, 4), "unseal": (unseal, 3), "project": (cipher.project, 1), "straighten": (cipher.straighten, 1),
-        "shut": (shut, 3), "unshut": (unshut, 2), "blind": (cipher.blind, 1),
+        "seal_side": (seal_side, 3), "unseal_side": (unseal_side, 2), "blind": (cipher.blind, 1),
         "mask": (mask, 1), "substance": (substance, 3), "named": (named, 3),
     }  # fmt: skip
     for name, (function, arguments) in functions.items():
@@ -167,13 +167,13 @@ def wrapped_field_key(connection: apsw.Connection) -> bytes | None:
     return None if wrapped is None else bytes(wrapped)
 
 
-def opened(column: str, *, table: str = "c", tier: str = "m.tier", row: str = "m.key", place: str = "") -> str:
+def read_words(column: str, *, table: str = "c", tier: str = "m.tier", row: str = "m.key", place: str = "") -> str:
     """Return the SQL that reads a column of a memory's own words, unsealed. `place`: SQL for the column's name in the seal."""
     name = place or f"'{column}'"
     return f"CASE {tier} WHEN 'cleartext' THEN {table}.{column} ELSE unseal({table}.{column}, {row}, {name}) END"
 
 
-def words(tier: str, value: str, row: str, column: str) -> str:
+def write_words(tier: str, value: str, row: str, column: str) -> str:
     """Return the SQL that seals a value for a column of a memory's own words. All arguments are SQL."""
     return f"CASE {tier} WHEN 'cleartext' THEN {value} ELSE seal({tier}, {value}, {row}, '{column}') END"
 
@@ -181,49 +181,49 @@ def words(tier: str, value: str, row: str, column: str) -> str:
 # ── side columns ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def kept(table: str, column: str, value: str, tier: str, row: Iterable[str] = ()) -> str:
+def write_side(table: str, column: str, value: str, tier: str, row: Iterable[str] = ()) -> str:
     """Return the SQL that seals a value for a side column. All arguments are SQL; `row` holds the identifying columns."""
-    return f"shut({tier}, {value}, {_place(table, column, row)})"
+    return f"seal_side({tier}, {value}, {_place(table, column, row)})"
 
 
-def told(table: str, column: str, alias: str, tier: str = "m.tier") -> str:
+def read_side(table: str, column: str, alias: str, tier: str = "m.tier") -> str:
     """Return the SQL that reads a side column, unsealed. `tier`, the memory's, matters only for values of older releases."""
     value = f"{alias}.{column}"
     marked = f"substr({value}, 1, {len(MARK)}) = char(1) || '{MARK[1:]}'"
-    place = _place(table, column, (f"{alias}.{name}" for name in BESIDE[table][0]))
+    place = _place(table, column, (f"{alias}.{name}" for name in SIDE_TABLES[table][0]))
     before = f" WHEN {tier} <> 'cleartext' THEN {_TIERED[table].format(alias)}" if table in _TIERED else ""
-    return f"CASE WHEN {marked} THEN unshut({value}, {place}){before} ELSE {value} END"
+    return f"CASE WHEN {marked} THEN unseal_side({value}, {place}){before} ELSE {value} END"
 
 
-def either(table: str, column: str, value: str, row: Iterable[str] = ()) -> str:
+def both_forms(table: str, column: str, value: str, row: Iterable[str] = ()) -> str:
     """Return the SQL of both stored forms of a value, clear and sealed, for `IN` on a column not identified by its memory."""
-    return f"{value}, shut('{Sensitivity.SENSITIVE}', {value}, {_place(table, column, row)})"
+    return f"{value}, seal_side('{Sensitivity.SENSITIVE}', {value}, {_place(table, column, row)})"
 
 
-def retier(connection: apsw.Connection, memory: int, old: str, new: str, tables: Iterable[str] = BESIDE) -> None:
+def retier(connection: apsw.Connection, memory: int, old: str, new: str, tables: Iterable[str] = SIDE_TABLES) -> None:
     """Rewrite the side columns of a memory for its new tier. (Its own words, and its turns, have a tier in their rows.)"""
     for table in tables:
-        row, columns = BESIDE[table]
+        row, columns = SIDE_TABLES[table]
         changes = ", ".join(
-            f"{column} = {kept(table, column, told(table, column, 't', '?2'), '?3', (f't.{name}' for name in row))}"
+            f"{column} = {write_side(table, column, read_side(table, column, 't', '?2'), '?3', (f't.{name}' for name in row))}"
             for column in columns
         )
         connection.execute(f"UPDATE {table} AS t SET {changes} WHERE t.memory = ?1", (memory, old, new))
     if new not in (old, Sensitivity.CLEARTEXT):
-        seal_put_away(connection)
+        seal_snapshots(connection)
 
 
-PUT_AWAY = "CAST('sealed:' || seal('confidential', ?3, ?1, 'mind/' || ?2) AS BLOB)"
+SEALED_SNAPSHOT = "CAST('sealed:' || seal('confidential', ?3, ?1, 'mind/' || ?2) AS BLOB)"
 """SQL of a sealed working snapshot, from scope, name, and the bytes of the body as Latin-1."""
 
 
-def seal_put_away(connection: apsw.Connection) -> None:
+def seal_snapshots(connection: apsw.Connection) -> None:
     """Seal every working snapshot that is in the clear: it may hold words whose tier was just raised."""
     clear = "SELECT scope, name, body FROM working_snapshots WHERE substr(body, 1, 7) <> CAST('sealed:' AS BLOB)"
     rows: list[Any] = connection.execute(clear).fetchall()
     for scope, name, body in rows:
         values = (scope, name, body.decode("latin-1"))
-        connection.execute(f"UPDATE working_snapshots SET body = {PUT_AWAY} WHERE scope = ?1 AND name = ?2", values)
+        connection.execute(f"UPDATE working_snapshots SET body = {SEALED_SNAPSHOT} WHERE scope = ?1 AND name = ?2", values)
 
 
 def _place(table: str, column: str, row: Iterable[str]) -> str:

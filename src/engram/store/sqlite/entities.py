@@ -223,13 +223,13 @@ class SqliteEntities:
 
 
 _RENAME_SUBJECT = f"""
-    UPDATE facts SET subject = {sealed.kept("facts", "subject", "?1", "(SELECT tier FROM memories WHERE key = memory)")}
-     WHERE subject IN ({sealed.either("facts", "subject", "?2")}) AND memory IN (SELECT key FROM memories WHERE scope = ?3)
+    UPDATE facts SET subject = {sealed.write_side("facts", "subject", "?1", "(SELECT tier FROM memories WHERE key = memory)")}
+     WHERE subject IN ({sealed.both_forms("facts", "subject", "?2")}) AND memory IN (SELECT key FROM memories WHERE scope = ?3)
 """
 
 _SET_FACT_SUBJECT = f"""
-    UPDATE facts SET subject = {sealed.kept("facts", "subject", "?1", "'cleartext'")}
-     WHERE memory = ?2 AND number = ?3 AND predicate IN ({sealed.either("facts", "predicate", "?4")})
+    UPDATE facts SET subject = {sealed.write_side("facts", "subject", "?1", "'cleartext'")}
+     WHERE memory = ?2 AND number = ?3 AND predicate IN ({sealed.both_forms("facts", "predicate", "?4")})
 """
 
 

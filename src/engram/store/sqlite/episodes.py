@@ -28,13 +28,13 @@ _AT_ONCE = 500
 
 
 _EPISODE = (
-    f"e.memory, {sealed.told('episodes', 'goal', 'e')}, e.outcome, {sealed.told('episodes', 'result', 'e')}, e.valence, "
-    "e.started_at, e.ended_at"
+    f"e.memory, {sealed.read_side('episodes', 'goal', 'e')}, e.outcome, {sealed.read_side('episodes', 'result', 'e')}, "
+    "e.valence, e.started_at, e.ended_at"
 )
 
-_EVENT = f"v.memory, v.at, {', '.join(sealed.told('events', one, 'v') for one in ('type', 'text', 'actor'))}, v.ok"
+_EVENT = f"v.memory, v.at, {', '.join(sealed.read_side('events', one, 'v') for one in ('type', 'text', 'actor'))}, v.ok"
 
-_PARTICIPANT = f"p.memory, {sealed.told('participants', 'name', 'p')}, {sealed.told('participants', 'role', 'p')}"
+_PARTICIPANT = f"p.memory, {sealed.read_side('participants', 'name', 'p')}, {sealed.read_side('participants', 'role', 'p')}"
 
 _LESSONS = ("learned_from", "inferred_from", "derived_from")
 
@@ -140,12 +140,12 @@ class Episodes:
 
 
 def insert(connection: apsw.Connection, memory: Memory, goal: str, at: datetime, participants: Sequence[Participant]) -> Episode:
-    meant = sealed.kept("episodes", "goal", "?2", "?5", ("?1",))
+    meant = sealed.write_side("episodes", "goal", "?2", "?5", ("?1",))
     connection.execute(
         f"INSERT INTO episodes (memory, goal, outcome, result, valence, started_at) VALUES (?1, {meant}, ?3, '', 0, ?4)",
         (memory.key, goal, EpisodeOutcome.ONGOING, to_micros(at), memory.tier),
     )
-    name, role = (sealed.kept("participants", *what, "?4", ("?1",)) for what in (("name", "?2"), ("role", "?3")))
+    name, role = (sealed.write_side("participants", *what, "?4", ("?1",)) for what in (("name", "?2"), ("role", "?3")))
     connection.executemany(
         f"INSERT OR IGNORE INTO participants (memory, name, role) VALUES (?1, {name}, {role})",
         ((memory.key, one.name, one.role, memory.tier) for one in participants),
@@ -160,7 +160,7 @@ def append(connection: apsw.Connection, memory: Memory, event: EpisodeEvent) -> 
     connection.execute(
         f"""
         INSERT INTO events (memory, number, at, type, text, actor, ok)
-        SELECT ?1, n, ?2, {", ".join(sealed.kept("events", *what, "?7", ("?1", "n")) for what in words)}, ?6
+        SELECT ?1, n, ?2, {", ".join(sealed.write_side("events", *what, "?7", ("?1", "n")) for what in words)}, ?6
           FROM (SELECT coalesce(max(number), 0) + 1 AS n FROM events WHERE memory = ?1)
         """,
         (memory.key, to_micros(event.at), event.type, event.text, event.actor, _flag(event.ok), memory.tier),
@@ -182,7 +182,7 @@ def require_ongoing(connection: apsw.Connection, memory: Memory) -> None:
 def finish(
     connection: apsw.Connection, memory: Memory, outcome: EpisodeOutcome, result: str, valence: float, at: datetime
 ) -> None:
-    said = sealed.kept("episodes", "result", "?3", "?6", ("?1",))
+    said = sealed.write_side("episodes", "result", "?3", "?6", ("?1",))
     connection.execute(
         f"UPDATE episodes SET outcome = ?2, result = {said}, valence = ?4, ended_at = ?5 WHERE memory = ?1",
         (memory.key, outcome, result, valence, None if outcome is EpisodeOutcome.ONGOING else to_micros(at), memory.tier),

@@ -266,8 +266,8 @@ def record_traces(connection: apsw.Connection, traces: Traces, memory: Memory) -
 
 def _earlier(connection: apsw.Connection, memory: Memory) -> Iterator[str]:
     """Yield the earlier wordings of a memory, and the turns it came from."""
-    version = sealed.told("versions", "text", "v", "?2")
-    turn = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
+    version = sealed.read_side("versions", "text", "v", "?2")
+    turn = sealed.read_words("text", table="t", tier="t.tier", row="t.key", place="'turn'")
     for sql in (
         f"SELECT {version} FROM versions AS v WHERE v.memory = ?1 AND ?2 <> ''",
         f"SELECT {turn} FROM sources AS s JOIN turns AS t ON t.key = s.turn WHERE s.memory = ?1 AND ?2 <> ''",

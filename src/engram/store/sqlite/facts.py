@@ -43,22 +43,22 @@ def _related(
     return [RelatedFact(*row) for row in found]
 
 
-FACT = ", ".join(sealed.told("facts", one, "f") for one in ("subject", "predicate", "object"))
+FACT = ", ".join(sealed.read_side("facts", one, "f") for one in ("subject", "predicate", "object"))
 """A fact's words, opened."""
 
 
 _PUT = f"""
     INSERT OR REPLACE INTO facts (memory, number, subject, predicate, object, single, holds, since, until)
-    VALUES (?1, ?2, {sealed.kept("facts", "subject", "?3", "?10")}, {sealed.kept("facts", "predicate", "?4", "?10")},
-            {sealed.kept("facts", "object", "?5", "?10")}, ?6, ?7, ?8, ?9)
+    VALUES (?1, ?2, {sealed.write_side("facts", "subject", "?3", "?10")}, {sealed.write_side("facts", "predicate", "?4", "?10")},
+            {sealed.write_side("facts", "object", "?5", "?10")}, ?6, ?7, ?8, ?9)
 """
 
 _RIVALS = f"""
-    SELECT f.memory, f.number, {sealed.told("facts", "object", "f")}, f.single, f.since, m.id, m.confidence, m.pinned,
-           {sealed.opened("text")}, m.speaker, m.learned_at, m.happened_until IS NOT NULL
+    SELECT f.memory, f.number, {sealed.read_side("facts", "object", "f")}, f.single, f.since, m.id, m.confidence, m.pinned,
+           {sealed.read_words("text")}, m.speaker, m.learned_at, m.happened_until IS NOT NULL
       FROM facts AS f JOIN memories AS m ON m.key = f.memory JOIN contents AS c ON c.memory = m.key
-     WHERE f.subject IN ({sealed.either("facts", "subject", "?1")}) AND f.until IS NULL AND f.holds AND f.memory <> ?3
-       AND f.predicate IN ({sealed.either("facts", "predicate", "?2")}) AND m.scope = ?4 AND m.status = 'active'
+     WHERE f.subject IN ({sealed.both_forms("facts", "subject", "?1")}) AND f.until IS NULL AND f.holds AND f.memory <> ?3
+       AND f.predicate IN ({sealed.both_forms("facts", "predicate", "?2")}) AND m.scope = ?4 AND m.status = 'active'
 """
 
 
@@ -173,8 +173,8 @@ class Facts:
         visible, values = predicate(readable(reader), "m.scope")
         sql = f"""
             SELECT EXISTS (SELECT 1 FROM facts AS f CROSS JOIN memories AS m ON m.key = f.memory
-             WHERE f.subject IN ({sealed.either("facts", "subject", "?1")})
-               AND f.predicate IN ({sealed.either("facts", "predicate", "?2")}) AND {visible})
+             WHERE f.subject IN ({sealed.both_forms("facts", "subject", "?1")})
+               AND f.predicate IN ({sealed.both_forms("facts", "predicate", "?2")}) AND {visible})
         """
         with self._gate.read(reader, "relations") as connection:
             return bool(connection.execute(sql, (subject, what, *values)).get)
@@ -192,7 +192,7 @@ def beliefs(connection: apsw.Connection, rules: StoreRules, seen: Visibility, su
         f"SELECT name FROM entities WHERE key IN ({', '.join('?' * len(keys))})", keys
     ).fetchall()
     subjects = list(dict.fromkeys([subject, *(rules.folded(row[0]) for row in names)]))
-    any_form = ", ".join(sealed.either("facts", "subject", f"?{n + 1}") for n in range(len(subjects)))
+    any_form = ", ".join(sealed.both_forms("facts", "subject", f"?{n + 1}") for n in range(len(subjects)))
     now = "" if past else " AND f.until IS NULL AND f.holds AND m.status = 'active'"
     found: list[Any] = connection.execute(
         f"""

@@ -93,7 +93,7 @@ def corrected(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
     return found
 
 
-def by_facts(connection: apsw.Connection, seen: Visibility, told: Sequence[Fact]) -> list[Memory]:
+def by_facts(connection: apsw.Connection, seen: Visibility, wanted: Sequence[Fact]) -> list[Memory]:
     """Return the corrected memories that have a fact of the same subject and predicate as one of these."""
     visible, values = predicate(seen, "m.scope")
     sql = f"""
@@ -101,7 +101,7 @@ def by_facts(connection: apsw.Connection, seen: Visibility, told: Sequence[Fact]
          WHERE f.subject = ? AND f.predicate = ? AND {_IS_CORRECTED} AND {visible}
     """
     found: dict[int, None] = {}
-    for fact in told:
+    for fact in wanted:
         rows: list[Any] = connection.execute(sql, (fact.subject, fact.predicate, *values)).fetchall()
         found |= dict.fromkeys(row[0] for row in rows)
     return memory_rows.by_keys(connection, seen, list(found))
@@ -139,7 +139,7 @@ _LONGEST_LINE = 64
 
 _IS_CORRECTED = f"""m.status = 'superseded' AND EXISTS
     (SELECT 1 FROM status_history AS h WHERE h.memory = m.key AND h.new = 'superseded'
-        AND {sealed.told("status_history", "reason", "h")} = '{CORRECTED}')"""
+        AND {sealed.read_side("status_history", "reason", "h")} = '{CORRECTED}')"""
 
 
 class Feedback:
@@ -255,10 +255,10 @@ class Feedback:
         with self._gate.read(reader, "digests") as connection:
             return corrected(connection, readable(reader), wanted)
 
-    def corrected_facts(self, reader: Reader, told: Sequence[Fact]) -> list[Memory]:
+    def corrected_facts(self, reader: Reader, wanted: Sequence[Fact]) -> list[Memory]:
         """Return the corrected memories that have a fact of the same subject and predicate as one of these."""
         with self._gate.read(reader, "digests") as connection:
-            return by_facts(connection, readable(reader), told)
+            return by_facts(connection, readable(reader), wanted)
 
     def corrections(self, reader: Reader) -> list[int]:
         """Keys of what was corrected."""

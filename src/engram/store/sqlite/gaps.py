@@ -153,7 +153,7 @@ def seal_old(connection: apsw.Connection) -> None:
 
 def _sealed(text: str, digest: str) -> str:
     """Return the SQL of a sealed question. A question may hold any words, so each is confidential."""
-    return f"shut('{Sensitivity.CONFIDENTIAL}', {text}, {_place(digest)})"
+    return f"seal_side('{Sensitivity.CONFIDENTIAL}', {text}, {_place(digest)})"
 
 
 def _place(digest: str) -> str:
@@ -166,7 +166,7 @@ def read(connection: apsw.Connection, seen: Visibility, *, limit: int, asked_aft
 
     visible, values = predicate(seen, "q.scope")
     sql = f"""
-        SELECT unshut(q.text, {_place("q.digest")}), q.times, q.asked_at, q.offered_at,
+        SELECT unseal_side(q.text, {_place("q.digest")}), q.times, q.asked_at, q.offered_at,
                s.project, s.squad, s.agent, s.channel, s.user
           FROM questions AS q JOIN scopes AS s ON s.key = q.scope
          WHERE {visible} AND q.times > 0 AND q.asked_at >= ? AND (? IS NULL OR coalesce(q.offered_at, 0) < ?)
@@ -195,7 +195,7 @@ def offered(connection: apsw.Connection, seen: Visibility, texts: Sequence[str],
 def delete_related(connection: apsw.Connection, erased: Sequence[str]) -> None:
     """Delete the questions that share an informative word with erased texts."""
     words = _informative(erased)
-    rows: list[Any] = connection.execute(f"SELECT key, unshut(text, {_place('digest')}) FROM questions").fetchall()
+    rows: list[Any] = connection.execute(f"SELECT key, unseal_side(text, {_place('digest')}) FROM questions").fetchall()
     related = [(key,) for key, text in rows if words & _informative([text])]
     connection.executemany("DELETE FROM questions WHERE key = ?", related)
 

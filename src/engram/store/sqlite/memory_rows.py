@@ -37,8 +37,8 @@ _PUT = """
 _PUT_WORDS = f"""
     INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest, clear,
                           text_tokens, summary_tokens, key_fact_tokens, tag_tokens)
-    VALUES (?1, {sealed.words("?2", "?3", "?1", "text")}, {sealed.words("?2", "?4", "?1", "summary")},
-            {sealed.words("?2", "?5", "?1", "key_fact")}, {sealed.words("?2", "?6", "?1", "tag")},
+    VALUES (?1, {sealed.write_words("?2", "?3", "?1", "text")}, {sealed.write_words("?2", "?4", "?1", "summary")},
+            {sealed.write_words("?2", "?5", "?1", "key_fact")}, {sealed.write_words("?2", "?6", "?1", "tag")},
             ?7, {sealed.digest("?2", "?8")}, ?9, ?10, ?11, ?12, ?13)
 """
 
@@ -52,7 +52,7 @@ _WIPES = (
 )
 """Statements that overwrite the words in side tables, and the topic of the memory's box, which is made again from the rest."""
 
-_ATTRIBUTE = sealed.kept("attributes", "value", "?3", "?4", ("?2",))
+_ATTRIBUTE = sealed.write_side("attributes", "value", "?3", "?4", ("?2",))
 
 _AT_ONCE = 500
 """Ids per statement: well under SQLite's limit on parameters, and few distinct statements to keep prepared."""
@@ -102,8 +102,8 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
     connection.execute(
         f"""
         UPDATE contents
-           SET text = {sealed.words("?2", "?3", "?1", "text")}, summary = {sealed.words("?2", "?4", "?1", "summary")},
-               key_fact = {sealed.words("?2", "?5", "?1", "key_fact")}, tag = {sealed.words("?2", "?6", "?1", "tag")},
+           SET text = {sealed.write_words("?2", "?3", "?1", "text")}, summary = {sealed.write_words("?2", "?4", "?1", "summary")},
+               key_fact = {sealed.write_words("?2", "?5", "?1", "key_fact")}, tag = {sealed.write_words("?2", "?6", "?1", "tag")},
                digest = {sealed.digest("?2", "?7")}, clear = ?8,
                text_tokens = ?9, summary_tokens = ?10, key_fact_tokens = ?11, tag_tokens = ?12
          WHERE memory = ?1
@@ -127,7 +127,7 @@ def _reword(connection: apsw.Connection, old: Memory, new: Memory) -> None:
         # The topic of its box may hold its words; it is made again from the words that the new tier allows.
         connection.execute("UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)", (key,))
     if new.text != old.text:
-        wording = sealed.kept("versions", "text", "?4", "?3", ("?1", "?2"))
+        wording = sealed.write_side("versions", "text", "?4", "?3", ("?1", "?2"))
         connection.execute(
             f"INSERT INTO versions (memory, number, text, replaced_at) VALUES (?1, ?2, {wording}, ?5)",
             (key, old.version, strictest(old.tier, new.tier), old.text, micros(new.updated_at)),
@@ -147,7 +147,7 @@ def _words(memory: Memory) -> tuple[str, str, str, str]:
 
 
 def log_status(connection: apsw.Connection, memory: Memory, change: StatusChange) -> None:
-    reason = sealed.kept("status_history", "reason", "?4", "?6", ("?1", "n"))
+    reason = sealed.write_side("status_history", "reason", "?4", "?6", ("?1", "n"))
     connection.execute(
         f"""
         INSERT INTO status_history (memory, number, old, new, reason, at) SELECT ?1, n, ?2, ?3, {reason}, ?5
@@ -287,7 +287,7 @@ def is_archived(connection: apsw.Connection, seen: Visibility, digest: bytes) ->
 
 def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[Version]:
     key = required(connection, seen, memory_id).key
-    words = sealed.told("versions", "text", "v")
+    words = sealed.read_side("versions", "text", "v")
     sql = f"SELECT v.number, {words}, v.replaced_at FROM versions AS v JOIN memories AS m ON m.key = v.memory"
     found = connection.execute(f"{sql} WHERE v.memory = ? ORDER BY v.number", (key,))
     return [Version(number, text, from_micros(at)) for number, text, at in found]
@@ -295,7 +295,7 @@ def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> l
 
 def status_history(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[StatusChange]:
     key = required(connection, seen, memory_id).key
-    reason = sealed.told("status_history", "reason", "h")
+    reason = sealed.read_side("status_history", "reason", "h")
     found = connection.execute(
         f"SELECT h.old, h.new, {reason}, h.at FROM status_history AS h WHERE h.memory = ? ORDER BY h.number", (key,)
     )

@@ -137,11 +137,11 @@ class Reconciliation:
         memory_id: str,
         sources: Sequence[int],
         now: datetime,
-        told: Sequence[Fact] | None = None,
+        stated: Sequence[Fact] | None = None,
     ) -> None:
         """Corroborate a memory that these turns state again; a contradiction may be decided by it.
 
-        `told`: its facts, where they are known without reading.
+        `stated`: its facts, if the caller knows them; else they are read from its words.
         """
         rules = self._gate.rules
         old = memory_rows.required(connection, writable(reader), memory_id)
@@ -150,8 +150,8 @@ class Reconciliation:
         turns.link(connection, old.key, sources)
         turns.update_surroundings(connection, sources[:1])
         scope = intern(connection, new.scope)
-        if told is not None or new.source is not old.source:
-            self._understand_one(connection, reader, new, now, rules.read(new, told), scope)
+        if stated is not None or new.source is not old.source:
+            self._understand_one(connection, reader, new, now, rules.read(new, stated), scope)
         elif facts.is_contested(connection, new.key):
             outcomes = rules.settle(facts.SqliteFacts(connection, scope), new)
             self._follow(connection, reader, new, outcomes, Occasion.CORROBORATED, now)

@@ -26,8 +26,8 @@ Value = None | int | float | str | bytes
 SELECT = f"""
     SELECT m.key, m.id, m.kind, m.category, m.source, m.status, m.pinned, m.version, m.importance, m.confidence,
            m.strength, m.accesses, m.accessed_at, m.happened_at, m.happened_until, m.valid_from, m.valid_until,
-           m.learned_at, m.updated_at, {sealed.opened("text")}, {sealed.opened("summary")}, {sealed.opened("key_fact")},
-           {sealed.opened("tag")},
+           m.learned_at, m.updated_at, {sealed.read_words("text")}, {sealed.read_words("summary")},
+           {sealed.read_words("key_fact")}, {sealed.read_words("tag")},
            s.project, s.squad, s.agent, s.channel, s.user, m.session, m.speaker, m.surprise, m.corroborations,
            c.text_tokens, c.summary_tokens, c.key_fact_tokens, c.tag_tokens, m.helpful, m.unhelpful,
            m.flagged, m.screened, m.tier
@@ -55,7 +55,7 @@ _AT_ONCE = 500
 
 _SEALED = f"seal('{Sensitivity.SENSITIVE}', ?, 0, ?)"
 
-_SHUT = sealed.kept("attributes", "value", "?", f"'{Sensitivity.SENSITIVE}'", ("?",))
+_SHUT = sealed.write_side("attributes", "value", "?", f"'{Sensitivity.SENSITIVE}'", ("?",))
 """SQL of the sealed forms of an attribute's value, by older releases and by this one: equal for all memories, so that a filter
 finds them."""
 
@@ -91,7 +91,7 @@ def _attributes(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, d
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
         sql = f"""
-            SELECT a.memory, a.name, {sealed.told("attributes", "value", "a")}
+            SELECT a.memory, a.name, {sealed.read_side("attributes", "value", "a")}
               FROM attributes AS a JOIN memories AS m ON m.key = a.memory
              WHERE a.memory IN ({", ".join("?" * len(some))})
         """

@@ -1,7 +1,7 @@
 """Sensitivity tiers of rows that belong to a memory or were derived from it (§10.24.2), and sealing of rows of older releases.
 
-Side columns (`connection.BESIDE`) are resealed with the memory's row. This module handles the rest: entities it names, the turns
-it came from, and the memories derived from it. A tier is only raised in this way; a user lowers it memory by memory.
+Side columns (`connection.SIDE_TABLES`) are resealed with the memory's row. This module handles the rest: entities it names, the
+turns it came from, and the memories derived from it. A tier is only raised in this way; a user lowers it memory by memory.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TIERS_SINCE = "SELECT coalesce(max(applied_at), 0) FROM schema_version WHERE ve
 """Time of the migration since which every memory gets a tier when stored; one not updated since has none."""
 
 
-_OWN_WORDS = tuple(table for table in sealed.BESIDE if table != "facts")
+_OWN_WORDS = tuple(table for table in sealed.SIDE_TABLES if table != "facts")
 """Side tables that are checked for personal words beside a cleartext memory; its facts repeat its own words, in the clear."""
 
 

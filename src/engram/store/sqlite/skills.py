@@ -102,7 +102,7 @@ def put(connection: apsw.Connection, skill: Skill) -> None:
     connection.execute(
         f"""
         INSERT INTO skills (memory, name, threshold, executions, successes, failures, partials, rate, seconds, used_at)
-        VALUES (?1, {sealed.kept("skills", "name", "?2", "?11", ("?1",))}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        VALUES (?1, {sealed.write_side("skills", "name", "?2", "?11", ("?1",))}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
         """,
         (
             key,
@@ -119,7 +119,7 @@ def put(connection: apsw.Connection, skill: Skill) -> None:
         ),
     )
     row = ("?1", "?2", "?3")
-    text, extra = (sealed.kept("skill_parts", *what, "?9", row) for what in (("text", "?4"), ("extra", "?5")))
+    text, extra = (sealed.write_side("skill_parts", *what, "?9", row) for what in (("text", "?4"), ("extra", "?5")))
     connection.executemany(
         f"""
         INSERT INTO skill_parts (memory, part, number, text, extra, weight, count, at)
@@ -163,14 +163,14 @@ def of(connection: apsw.Connection, found: Sequence[Memory]) -> list[Skill]:
 
 def _skill(connection: apsw.Connection, memory: Memory) -> Skill | None:
     figures = "s.threshold, s.executions, s.successes, s.failures, s.partials, s.rate, s.seconds, s.used_at"
-    sql = f"SELECT {sealed.told('skills', 'name', 's')}, {figures} FROM skills AS s WHERE s.memory = ?"
+    sql = f"SELECT {sealed.read_side('skills', 'name', 's')}, {figures} FROM skills AS s WHERE s.memory = ?"
     rows: list[Any] = connection.execute(sql, (memory.key,)).fetchall()
     if not rows:
         return None
     name, threshold, executions, successes, failures, partials, rate, seconds, used_at = rows[0]
     parts: dict[str, list[tuple[Any, ...]]] = {}
     row: Any
-    text, extra = (sealed.told("skill_parts", what, "p") for what in ("text", "extra"))
+    text, extra = (sealed.read_side("skill_parts", what, "p") for what in ("text", "extra"))
     sql = (
         f"SELECT p.part, {text}, {extra}, p.weight, p.count, p.at FROM skill_parts AS p WHERE p.memory = ? ORDER BY part, number"
     )

@@ -42,7 +42,7 @@ _RANKED_FIRST = 4
 
 _WORDING_TERMS = 32  # terms of a question that are searched in earlier wordings: each costs a scan
 
-_WORDING = sealed.told("versions", "text", "v")
+_WORDING = sealed.read_side("versions", "text", "v")
 
 
 class TextIndex:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
 
 
-_SAID = sealed.opened("text", table="t", tier="t.tier", row="t.key", place="'turn'")
+_SAID = sealed.read_words("text", table="t", tier="t.tier", row="t.key", place="'turn'")
 
 
 _AROUND = 600
@@ -179,7 +179,7 @@ def raise_tier(connection: apsw.Connection, turn: int, tier: Sensitivity) -> Non
     if connection.changes():
         beside = [_neighbour(connection, turn, way) for way in ("<", ">")]
         update_surroundings(connection, [turn, *(key for key in beside if key is not None)])
-        sealed.seal_put_away(connection)
+        sealed.seal_snapshots(connection)
 
 
 def update_surroundings(connection: apsw.Connection, turns: Sequence[int]) -> None:

@@ -271,7 +271,7 @@ def put_vectors(
 
 
 def _says(connection: apsw.Connection, key: int, text: str) -> bool:
-    sql = f"SELECT {sealed.opened('text')} FROM contents AS c JOIN memories AS m ON m.key = c.memory WHERE m.key = ?"
+    sql = f"SELECT {sealed.read_words('text')} FROM contents AS c JOIN memories AS m ON m.key = c.memory WHERE m.key = ?"
     return bool(connection.execute(sql, (key,)).get == text)
 
 
@@ -291,7 +291,7 @@ def without_vector(
     """Return active memories without a vector in a space: (key, speaker, text)."""
     visible, values = predicate(seen, "m.scope")
     sql = f"""
-        SELECT m.key, m.speaker, {sealed.opened("text")} FROM memories AS m JOIN contents AS c ON c.memory = m.key
+        SELECT m.key, m.speaker, {sealed.read_words("text")} FROM memories AS m JOIN contents AS c ON c.memory = m.key
          WHERE m.key > ? AND m.status = 'active' AND {visible} AND NOT EXISTS
                (SELECT 1 FROM embeddings WHERE memory = m.key AND space = (SELECT key FROM spaces WHERE name = ?))
          ORDER BY m.key LIMIT ?

@@ -22,7 +22,7 @@ from engram.env import from_micros, to_micros
 from engram.errors import ContentTooLarge
 from engram.guard.visibility import require_writable, writable
 from engram.store.receipts import ReceiptRequest
-from engram.store.sqlite.connection import PUT_AWAY
+from engram.store.sqlite.connection import SEALED_SNAPSHOT
 from engram.store.sqlite.rows import intern, predicate
 from engram.store.validation import check_scope
 from engram.values.identity import Reader, Scope, Sensitivity, scope_values, strictest
@@ -72,7 +72,7 @@ class SavedWorking:
                 if since is not None and erased_since(connection, since):
                     return None
                 is_clear = strictest(tier, *_tiers(connection, sources)) is Sensitivity.CLEARTEXT
-                kept, held = ("?3", body) if is_clear else (PUT_AWAY, body.decode("latin-1"))
+                kept, held = ("?3", body) if is_clear else (SEALED_SNAPSHOT, body.decode("latin-1"))
                 place = intern(connection, reader.scope)
                 connection.execute(
                     "INSERT OR REPLACE INTO working_snapshots (scope, name, body, session, saved_at) "
