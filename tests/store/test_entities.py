@@ -355,8 +355,8 @@ def test_memories_of_older_releases_are_read_for_facts_in_the_background(mem: En
     owner = replace(mem.reader, role=engram.types.Role.OWNER, policy=engram.types.Policy.ALL)
     store.gate.write(owner, "test", unlearn)
     assert mem.entity("Priya") is None
-    assert store.entities.reindex(owner, limit=10) == 1
-    assert store.entities.reindex(owner, limit=10) == 0
+    assert store.facts.backfill(owner, limit=10) == 1
+    assert store.facts.backfill(owner, limit=10) == 0
     assert mem.entity("Priya") is not None
 
 

@@ -138,7 +138,7 @@ class Upkeep:
         if self._vault.index is not None:  # the index of a long session is loaded before its first question (V9)
             self.relieve()
         self._store.turns.expire(_OWNER)
-        while self._store.entities.reindex(_OWNER, limit=_PAGE) and not self._pause():
+        while self._store.facts.backfill(_OWNER, limit=_PAGE) and not self._pause():
             pass
         with suppress(DiskFull, VaultDamaged):  # nothing can be written
             self._protect_old()

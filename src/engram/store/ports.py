@@ -321,9 +321,6 @@ class EntitiesPort(Protocol):
     def cooccurring(self, reader: Reader, name: str, *, limit: int = 10) -> list[tuple[str, int]]:
         """Return the names of entities that the same memories mention, and in how many."""
 
-    def reindex(self, reader: Reader, *, limit: int) -> int:
-        """Read entities and facts of a page of memories from older releases; return how many. Retires no memory."""
-
 
 class FactsPort(Protocol):
     """Facts that memories state about a subject, with their dates."""
@@ -342,6 +339,9 @@ class FactsPort(Protocol):
 
     def matching(self, reader: Reader, what: str, *, most: int) -> list[RelatedFact]:
         """Return the facts of this predicate, of any subject, the surest first."""
+
+    def backfill(self, reader: Reader, *, limit: int) -> int:
+        """Read entities and facts of a page of memories from older releases; return how many. Supersedes no memory."""
 
 
 class FeedbackPort(Protocol):

@@ -77,7 +77,7 @@ def test_entities_are_found_by_name_with_the_memories_that_name_them(store: Stor
     assert "Charles Babbage" in store.entities.mentions(ME, both.id)
     assert "Charles Babbage" in {name for name, _ in store.entities.cooccurring(ME, "ada lovelace")}
     assert store.entities.get(OTHER, "ada lovelace") is None
-    assert store.entities.reindex(OWNER, limit=9) == 0  # nothing is left of an earlier release
+    assert store.facts.backfill(OWNER, limit=9) == 0  # nothing is left of an earlier release
 
 
 def test_a_newer_fact_supersedes_the_older_one_and_the_history_stays(store: Store, clock: HandClock) -> None:

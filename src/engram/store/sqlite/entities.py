@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from engram.env import from_micros
-from engram.guard.visibility import Visibility, readable, require_owner
+from engram.guard.visibility import Visibility, readable
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import facts, memory_rows
-from engram.store.sqlite.rows import intern, predicate
-from engram.types import Memory, Reader, Sensitivity
+from engram.store.sqlite import memory_rows
+from engram.store.sqlite.rows import predicate
+from engram.types import Reader
 from engram.values.entities import Entity
 
 if TYPE_CHECKING:
@@ -24,31 +24,29 @@ if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
 
 
-_UNREAD, _READ = "unread_to", "read_to"
-
-
-def _entities(connection: apsw.Connection, seen: Visibility, kind: str | None, limit: int) -> list[Entity]:
+def _most_mentioned(connection: apsw.Connection, seen: Visibility, kind: str | None, limit: int) -> list[Entity]:
     visible, values = predicate(seen, "m.scope")
-    sort, more = ("", ()) if kind is None else (" AND e.kind = ?", (kind,))
+    of_kind, kinds = ("", ()) if kind is None else (" AND e.kind = ?", (kind,))
     found: list[Any] = connection.execute(
         f"""
         SELECT e.name, e.kind, count(*), min(coalesce(m.happened_at, m.learned_at)), max(coalesce(m.happened_at, m.learned_at))
           FROM entities AS e JOIN mentions AS n ON n.entity = e.key JOIN memories AS m ON m.key = n.memory
-         WHERE m.status = 'active' AND {visible}{sort} GROUP BY e.name, e.kind ORDER BY count(*) DESC, e.name LIMIT ?
+         WHERE m.status = 'active' AND {visible}{of_kind} GROUP BY e.name, e.kind ORDER BY count(*) DESC, e.name LIMIT ?
         """,
-        (*values, *more, limit),
+        (*values, *kinds, limit),
     ).fetchall()
     return [Entity(name, of, (), count, from_micros(first), from_micros(last)) for name, of, count, first, last in found]
 
 
-def memory_keys(connection: apsw.Connection, seen: Visibility, name: str) -> list[int]:
+def keys_called(connection: apsw.Connection, seen: Visibility, name: str) -> list[int]:
+    """Return the keys of the entities that have this name in the scopes of `seen`."""
     visible, values = predicate(seen, "scope")
     found: list[Any] = connection.execute(f"SELECT entity FROM aliases WHERE name = ? AND {visible}", (name, *values)).fetchall()
     return [row[0] for row in found]
 
 
-def _entity_from_row(connection: apsw.Connection, seen: Visibility, name: str) -> tuple[Entity, list[int]] | None:
-    keys = memory_keys(connection, seen, name)
+def _entity_called(connection: apsw.Connection, seen: Visibility, name: str) -> tuple[Entity, list[int]] | None:
+    keys = keys_called(connection, seen, name)
     marks = ", ".join("?" * len(keys))
     visible, values = predicate(seen, "m.scope")
     rows: list[Any] = connection.execute(
@@ -61,17 +59,17 @@ def _entity_from_row(connection: apsw.Connection, seen: Visibility, name: str) -
     ).fetchall()
     if not rows:
         return None
-    kept: list[Any] = connection.execute(f"SELECT name, kind FROM entities WHERE key IN ({marks})", keys).fetchall()
-    called, kind = max(kept, key=lambda row: len(row[0]))
+    own_names: list[Any] = connection.execute(f"SELECT name, kind FROM entities WHERE key IN ({marks})", keys).fetchall()
+    name, kind = max(own_names, key=lambda row: len(row[0]))
     names: list[Any] = connection.execute(
         f"SELECT DISTINCT name FROM aliases WHERE entity IN ({marks}) ORDER BY name", keys
     ).fetchall()
-    made = Entity(called, kind, tuple(row[0] for row in names), len(rows), from_micros(rows[-1][1]), from_micros(rows[0][1]))
-    return made, [row[0] for row in rows]
+    entity = Entity(name, kind, tuple(row[0] for row in names), len(rows), from_micros(rows[-1][1]), from_micros(rows[0][1]))
+    return entity, [row[0] for row in rows]
 
 
-def _named_with(connection: apsw.Connection, seen: Visibility, name: str, limit: int) -> list[tuple[str, int]]:
-    keys = memory_keys(connection, seen, name)
+def _cooccurring(connection: apsw.Connection, seen: Visibility, name: str, limit: int) -> list[tuple[str, int]]:
+    keys = keys_called(connection, seen, name)
     marks = ", ".join("?" * len(keys))
     visible, values = predicate(seen, "m.scope")
     found: list[Any] = connection.execute(
@@ -84,34 +82,6 @@ def _named_with(connection: apsw.Connection, seen: Visibility, name: str, limit:
         (*keys, *keys, *values, limit),
     ).fetchall()
     return [(other, count) for other, count in found]
-
-
-def _read_page(connection: apsw.Connection, rules: StoreRules, seen: Visibility, limit: int) -> int:
-    last = connection.execute("SELECT value FROM meta WHERE name = ?", (_UNREAD,)).get
-    after = connection.execute("SELECT value FROM meta WHERE name = ?", (_READ,)).get or 0
-    if last is None:
-        return 0
-    keys: list[Any] = connection.execute(
-        "SELECT key FROM memories WHERE key > ? AND key <= ? ORDER BY key LIMIT ?", (after, last, limit)
-    ).fetchall()
-    for memory in memory_rows.by_keys(connection, seen, [row[0] for row in keys]):
-        _read_one(connection, rules, memory)
-    if len(keys) < limit:
-        connection.execute("DELETE FROM meta WHERE name IN (?, ?)", (_UNREAD, _READ))
-    else:
-        connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_READ, keys[-1][0]))
-    return len(keys)
-
-
-def _read_one(connection: apsw.Connection, rules: StoreRules, memory: Memory) -> None:
-    """Read the mentions, facts and figures of a memory that was stored before there were any. No memory is superseded by it."""
-    if memory.tier is Sensitivity.CLEARTEXT:
-        reading = rules.read(memory)
-        table = facts.SqliteFacts(connection, intern(connection, memory.scope))
-        rules.record_mentions(table.entities, memory.key, reading.mentions)
-        rules.record_facts(table, memory, reading.facts)
-    values = (*sealed.informativeness(connection, memory), memory.key)
-    connection.execute("UPDATE memories SET substance = ?, named = ? WHERE key = ?", values)
 
 
 class SqliteEntities:
@@ -147,7 +117,7 @@ class SqliteEntities:
         return self._connection.last_insert_rowid()
 
     def add_names(self, entity: int, names: Iterable[str]) -> None:
-        """Add names of an entity. A name that another entity has stays with that."""
+        """Add names of an entity. A name that belongs to another entity is skipped."""
         self._connection.executemany(
             "INSERT OR IGNORE INTO aliases (scope, name, entity) VALUES (?, ?, ?)",
             ((self._scope, name, entity) for name in names if name),
@@ -189,7 +159,7 @@ class SqliteEntities:
         return [row[0] for row in self._rows("SELECT memory FROM mentions WHERE entity = ?", entity)]
 
     def texts_of(self, entity: int, limit: int, besides: int = 0) -> list[tuple[int, str, str]]:
-        """Return (memory, text, speaker) of the latest memories that mention an entity, but for one."""
+        """Return (memory, text, speaker) of the latest memories that mention an entity, except the memory `besides`."""
         return self._rows(
             """
             SELECT n.memory, c.text, m.speaker FROM mentions AS n
@@ -207,11 +177,11 @@ class SqliteEntities:
         return next(iter(self._rows(sql, memory)), None)
 
     def rename_subject(self, old: str, new: str) -> None:
-        """Rename the subject of all facts of the scope that have it."""
+        """Rename the subject `old` in all facts of the scope."""
         self._connection.execute(_RENAME_SUBJECT, (new, old, self._scope))
 
     def set_subject(self, memory: int, old: str, new: str) -> None:
-        """Rename the subject of those facts of one memory that have it. The memory is cleartext, as all with mentions are."""
+        """Rename the subject `old` in the facts of one memory. The memory is cleartext, as all memories with mentions are."""
         self._connection.execute("UPDATE facts SET subject = ? WHERE memory = ? AND subject = ?", (new, memory, old))
 
     def set_fact_subject(self, memory: int, number: int, predicate: str, subject: str) -> None:
@@ -234,27 +204,27 @@ _SET_FACT_SUBJECT = f"""
 
 
 def forget_mentions(connection: apsw.Connection, rules: StoreRules, memory: int) -> None:
-    """Remove what a memory mentions, and every name that only it gave. The memory must still be there."""
+    """Remove the mentions of a memory, and every name that only it gave. The memory's row must still exist."""
     scope = connection.execute("SELECT scope FROM memories WHERE key = ?", (memory,)).get
     if scope is not None:
         rules.forget_mentions(SqliteEntities(connection, int(scope)), memory)
 
 
 class Entities:
-    """Entities: people, places and things that memories name."""
+    """Entities: people, places and things that memories mention."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
     def select(self, reader: Reader, *, kind: str | None = None, limit: int = 50) -> list[Entity]:
-        """Return the entities that this reader's memories name, the most named first."""
+        """Return the entities that the reader's memories mention, the most mentioned first."""
         with self._gate.read(reader, "entities") as connection:
-            return _entities(connection, readable(reader), kind, limit)
+            return _most_mentioned(connection, readable(reader), kind, limit)
 
     def get(self, reader: Reader, name: str) -> tuple[Entity, list[int]] | None:
-        """Return the entity of this name and the keys of the active memories that name it, the latest first."""
+        """Return the entity of this name and the keys of the active memories that mention it, the latest first."""
         with self._gate.read(reader, "entity") as connection:
-            return _entity_from_row(connection, readable(reader), self._gate.rules.folded(name))
+            return _entity_called(connection, readable(reader), self._gate.rules.folded(name))
 
     def mentions(self, reader: Reader, memory_id: str) -> list[str]:
         """Return the names of the entities that a memory mentions."""
@@ -265,20 +235,6 @@ class Entities:
             return [row[0] for row in found]
 
     def cooccurring(self, reader: Reader, name: str, *, limit: int = 10) -> list[tuple[str, int]]:
-        """Return the entities named in the same memories, each with the number of those memories."""
+        """Return the entities mentioned in the same memories, each with the number of those memories."""
         with self._gate.read(reader, "entity") as connection:
-            return _named_with(connection, readable(reader), self._gate.rules.folded(name), limit)
-
-    def reindex(self, reader: Reader, *, limit: int) -> int:
-        """Read some of what was kept before names and facts were: how many. Nothing is retired by it."""
-        with self._gate.watched(reader, "read_old"):
-            require_owner(reader, "reading all that is kept")
-            if not self._unread():
-                return 0
-            return self._gate.write(
-                reader, "read_old", lambda connection: _read_page(connection, self._gate.rules, readable(reader), limit), count=0
-            )
-
-    def _unread(self) -> bool:
-        with self._gate.readers.use("entities") as connection:
-            return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM meta WHERE name = ?)", (_UNREAD,)).get)
+            return _cooccurring(connection, readable(reader), self._gate.rules.folded(name), limit)

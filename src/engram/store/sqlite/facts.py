@@ -1,4 +1,4 @@
-"""Facts: what memories state of a subject, and since and until when it holds.
+"""Facts that memories state of a subject, with the times since and until which they hold.
 
 `SqliteFacts` is the table that the rules on contradiction work on (`rules/contradiction.py`).
 """
@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.guard.visibility import Visibility, readable
+from engram.guard.visibility import Visibility, readable, require_owner
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import entities
-from engram.store.sqlite.rows import micros, predicate
-from engram.types import Fact, Memory, Reader
+from engram.store.sqlite import entities, memory_rows
+from engram.store.sqlite.rows import intern, micros, predicate
+from engram.types import Fact, Memory, Reader, Sensitivity
 from engram.values.entities import Belief, RelatedFact
 from engram.values.facts import CONTRADICTS, StoredFact
 
 if TYPE_CHECKING:
     from engram.store.rule_ports import StoreRules
     from engram.store.sqlite.gate import Gate
+
+
+_UNREAD_TO, _READ_TO = "unread_to", "read_to"
+"""Rows of `meta` during the backfill: the last memory to read, and the last one read."""
 
 
 def _related(
@@ -43,8 +47,8 @@ def _related(
     return [RelatedFact(*row) for row in found]
 
 
-FACT = ", ".join(sealed.read_side("facts", one, "f") for one in ("subject", "predicate", "object"))
-"""A fact's words, opened."""
+FACT = ", ".join(sealed.read_side("facts", column, "f") for column in ("subject", "predicate", "object"))
+"""SQL of the subject, predicate and object of a fact, unsealed."""
 
 
 _PUT = f"""
@@ -71,7 +75,7 @@ class SqliteFacts:
         self.entities = entities.SqliteEntities(connection, scope)
 
     def rivals(self, subject: str, predicate: str, besides: int) -> list[StoredFact]:
-        """Return the facts with this subject and predicate that hold, of active memories but for one."""
+        """Return the facts with this subject and predicate that hold, of all active memories except `besides`."""
         values = (subject, predicate, besides, self._scope)
         found: list[Any] = self._connection.execute(_RIVALS, values).fetchall()
         return [
@@ -121,7 +125,7 @@ class SqliteFacts:
 
 
 def is_contested(connection: apsw.Connection, memory: int) -> bool:
-    """True if an edge says that a memory contradicts another."""
+    """Return True if a memory has an edge of the kind `contradicts`."""
     sql = "SELECT EXISTS (SELECT 1 FROM edges WHERE kind = ? AND (source = ? OR target = ?))"
     return bool(connection.execute(sql, (CONTRADICTS, memory, memory)).get)
 
@@ -132,12 +136,12 @@ def end(connection: apsw.Connection, memory: int, now: datetime) -> None:
 
 
 def reopen(connection: apsw.Connection, memory: int) -> None:
-    """Let all facts of a memory hold again, but for those that state an end."""
+    """Let all facts of a memory hold again, except those that state an end."""
     connection.execute("UPDATE facts SET until = NULL WHERE memory = ? AND holds", (memory,))
 
 
 def forget(connection: apsw.Connection, rules: StoreRules, memory: int) -> None:
-    """Overwrite and delete the facts of a memory, and remove what it mentions."""
+    """Overwrite and delete the facts of a memory, and remove its mentions of entities."""
     connection.execute("UPDATE facts SET subject = '', predicate = '', object = '' WHERE memory = ?", (memory,))
     connection.execute("DELETE FROM facts WHERE memory = ?", (memory,))
     entities.forget_mentions(connection, rules, memory)
@@ -147,14 +151,42 @@ def _at(moment: int | None) -> datetime | None:
     return None if moment is None else from_micros(moment)
 
 
+def _backfill_page(connection: apsw.Connection, rules: StoreRules, seen: Visibility, limit: int) -> int:
+    last = connection.execute("SELECT value FROM meta WHERE name = ?", (_UNREAD_TO,)).get
+    after = connection.execute("SELECT value FROM meta WHERE name = ?", (_READ_TO,)).get or 0
+    if last is None:
+        return 0
+    keys: list[Any] = connection.execute(
+        "SELECT key FROM memories WHERE key > ? AND key <= ? ORDER BY key LIMIT ?", (after, last, limit)
+    ).fetchall()
+    for memory in memory_rows.by_keys(connection, seen, [row[0] for row in keys]):
+        _backfill_memory(connection, rules, memory)
+    if len(keys) < limit:
+        connection.execute("DELETE FROM meta WHERE name IN (?, ?)", (_UNREAD_TO, _READ_TO))
+    else:
+        connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_READ_TO, keys[-1][0]))
+    return len(keys)
+
+
+def _backfill_memory(connection: apsw.Connection, rules: StoreRules, memory: Memory) -> None:
+    """Store the mentions, facts and figures of a memory from a release that had none. No memory is superseded by them."""
+    if memory.tier is Sensitivity.CLEARTEXT:
+        reading = rules.read(memory)
+        table = SqliteFacts(connection, intern(connection, memory.scope))
+        rules.record_mentions(table.entities, memory.key, reading.mentions)
+        rules.record_facts(table, memory, reading.facts)
+    values = (*sealed.informativeness(connection, memory), memory.key)
+    connection.execute("UPDATE memories SET substance = ?, named = ? WHERE key = ?", values)
+
+
 class Facts:
-    """Facts: what memories say of a subject, since when and until when."""
+    """Facts that memories state of a subject, with their times."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
     def beliefs(self, reader: Reader, subject: str, *, past: bool = False) -> list[Belief]:
-        """The facts of a subject that hold, the newest first; `past`: those that held, too."""
+        """Return the facts of a subject that hold, the newest first; with `past`, also those that held."""
         with self._gate.read(reader, "beliefs") as connection:
             return beliefs(connection, self._gate.rules, readable(reader), self._gate.rules.folded(subject), past)
 
@@ -164,12 +196,12 @@ class Facts:
             return _related(connection, readable(reader), "memory", keys, -1)
 
     def of(self, reader: Reader, names: Sequence[str], *, backwards: bool = False, most: int) -> list[RelatedFact]:
-        """Return the facts whose subject has one of these names, the surest first; `backwards`: whose object has."""
+        """Return the facts whose subject, or with `backwards` whose object, is one of these names; the surest first."""
         with self._gate.read(reader, "relations") as connection:
             return _related(connection, readable(reader), "object" if backwards else "subject", names, most)
 
     def exists(self, reader: Reader, subject: str, what: str) -> bool:
-        """Is this told of a subject, or was it, in whatever words and however sure?"""
+        """Return True if any memory states or stated this predicate of a subject, whatever its confidence."""
         visible, values = predicate(readable(reader), "m.scope")
         sql = f"""
             SELECT EXISTS (SELECT 1 FROM facts AS f CROSS JOIN memories AS m ON m.key = f.memory
@@ -184,16 +216,36 @@ class Facts:
         with self._gate.read(reader, "relations") as connection:
             return _related(connection, readable(reader), "predicate", [what], most)
 
+    def backfill(self, reader: Reader, *, limit: int) -> int:
+        """Read the mentions and facts of a page of memories from releases that stored none; return how many were read.
+
+        No memory is superseded by it.
+        """
+        with self._gate.watched(reader, "read_old"):
+            require_owner(reader, "reading all that is kept")
+            if not self._needs_backfill():
+                return 0
+            return self._gate.write(
+                reader,
+                "read_old",
+                lambda connection: _backfill_page(connection, self._gate.rules, readable(reader), limit),
+                count=0,
+            )
+
+    def _needs_backfill(self) -> bool:
+        with self._gate.readers.use("entities") as connection:
+            return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM meta WHERE name = ?)", (_UNREAD_TO,)).get)
+
 
 def beliefs(connection: apsw.Connection, rules: StoreRules, seen: Visibility, subject: str, past: bool) -> list[Belief]:
     visible, values = predicate(seen, "m.scope")
-    keys = entities.memory_keys(connection, seen, subject)
+    keys = entities.keys_called(connection, seen, subject)
     names: list[Any] = connection.execute(
         f"SELECT name FROM entities WHERE key IN ({', '.join('?' * len(keys))})", keys
     ).fetchall()
     subjects = list(dict.fromkeys([subject, *(rules.folded(row[0]) for row in names)]))
     any_form = ", ".join(sealed.both_forms("facts", "subject", f"?{n + 1}") for n in range(len(subjects)))
-    now = "" if past else " AND f.until IS NULL AND f.holds AND m.status = 'active'"
+    present = "" if past else " AND f.until IS NULL AND f.holds AND m.status = 'active'"
     found: list[Any] = connection.execute(
         f"""
         SELECT {FACT}, m.confidence, f.since, f.until, m.id, m.status,
@@ -201,7 +253,7 @@ def beliefs(connection: apsw.Connection, rules: StoreRules, seen: Visibility, su
                     ON o.key = CASE WHEN g.source = m.key THEN g.target ELSE g.source END
                  WHERE g.kind = 'contradicts' AND (g.source = m.key OR g.target = m.key) AND o.status = 'active')
           FROM facts AS f JOIN memories AS m ON m.key = f.memory
-         WHERE f.subject IN ({any_form}) AND {visible}{now} ORDER BY f.since DESC, f.memory DESC
+         WHERE f.subject IN ({any_form}) AND {visible}{present} ORDER BY f.since DESC, f.memory DESC
         """,
         (*subjects, *values),
     ).fetchall()
@@ -210,6 +262,6 @@ def beliefs(connection: apsw.Connection, rules: StoreRules, seen: Visibility, su
 
 def _belief(rules: StoreRules, row: Sequence[Any]) -> Belief:
     subject, said, thing, confidence, since, until, memory_id, state, against = row
-    strengths = [float(one) for one in str(against).split(",")] if against else []
-    held = "retracted" if until is not None or state != "active" else rules.epistemic_status(confidence, strengths)
-    return Belief(subject, said, thing, held, confidence, _at(since), _at(until), memory_id)
+    strengths = [float(confidence) for confidence in str(against).split(",")] if against else []
+    status = "retracted" if until is not None or state != "active" else rules.epistemic_status(confidence, strengths)
+    return Belief(subject, said, thing, status, confidence, _at(since), _at(until), memory_id)
