@@ -15,7 +15,7 @@ from engram.env import from_micros, to_micros
 from engram.guard.visibility import readable, require_owner
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import memory_rows
-from engram.store.sqlite.rows import predicate
+from engram.store.sqlite.visibility import predicate
 from engram.store.sqlite.working import erased_since
 from engram.store.validation import bounded
 from engram.types import Memory, Reader, Scope

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from engram.guard.visibility import readable, require_owner
-from engram.store.sqlite.rows import predicate
+from engram.store.sqlite.visibility import predicate
 from engram.store.validation import bounded
 from engram.values.health import ChangeEvent, ChangeEvents, ChangeLogEntry
 from engram.values.identity import Reader

@@ -23,7 +23,7 @@ from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import facts, memory_rows, undo
 from engram.store.sqlite import proposals as proposal_rows
 from engram.store.sqlite.erasure import DryRun
-from engram.store.sqlite.rows import predicate
+from engram.store.sqlite.visibility import predicate
 from engram.store.validation import bounded
 from engram.types import Memory, Policy, Reader, Report, scope_values
 from engram.values.dreams import AppliedProposals, Cursor, Pass, PassStatus, Proposal, Touched

@@ -13,7 +13,8 @@ from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import Visibility, readable, writable
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import memory_rows, rows, sensitivity
-from engram.store.sqlite.rows import micros, predicate
+from engram.store.sqlite.rows import micros
+from engram.store.sqlite.visibility import predicate
 from engram.store.validation import (
     check_edges,
 )

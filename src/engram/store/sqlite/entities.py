@@ -15,7 +15,7 @@ from engram.env import from_micros
 from engram.guard.visibility import Visibility, readable
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import memory_rows
-from engram.store.sqlite.rows import predicate
+from engram.store.sqlite.visibility import predicate
 from engram.types import Reader
 from engram.values.entities import Entity
 

@@ -14,7 +14,7 @@ from engram.guard.visibility import Visibility, readable, require_writable, writ
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, memory_rows, rows, turns, vectors
-from engram.store.sqlite.rows import predicate
+from engram.store.sqlite.visibility import predicate
 from engram.store.validation import bounded, check_event, check_memory, check_participants, check_period, dated
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space
 from engram.values.episodes import CAUSED_BY, FOLLOWS, Episode, EpisodeEvent, EpisodeOutcome, Participant

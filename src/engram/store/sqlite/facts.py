@@ -15,7 +15,8 @@ from engram.env import from_micros, to_micros
 from engram.guard.visibility import Visibility, readable, require_owner
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import entities, memory_rows
-from engram.store.sqlite.rows import intern, micros, predicate
+from engram.store.sqlite.rows import intern, micros
+from engram.store.sqlite.visibility import predicate
 from engram.types import Fact, Memory, Reader, Sensitivity
 from engram.values.entities import Belief, RelatedFact
 from engram.values.facts import CONTRADICTS, StoredFact

@@ -17,7 +17,8 @@ from engram.guard.visibility import Visibility, readable, writable
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, facts, memory_rows, turns, vectors
-from engram.store.sqlite.rows import intern, predicate
+from engram.store.sqlite.rows import intern
+from engram.store.sqlite.visibility import predicate
 from engram.store.validation import check_memory
 from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Edge, Fact, Memory, Policy, Reader, Scope, Space, Status

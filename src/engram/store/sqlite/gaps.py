@@ -15,7 +15,8 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.guard.visibility import Visibility, readable
-from engram.store.sqlite.rows import intern, predicate
+from engram.store.sqlite.rows import intern
+from engram.store.sqlite.visibility import predicate
 from engram.store.validation import bounded
 from engram.text.terms import digest_of, terms
 from engram.values.frozen import mutable, replace

@@ -15,7 +15,7 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.guard.visibility import Visibility, readable
 from engram.store.sqlite import memory_rows
-from engram.store.sqlite.rows import predicate
+from engram.store.sqlite.visibility import predicate
 from engram.store.validation import bounded
 from engram.types import Memory, Reader
 from engram.values.entities import Gap, GapKind, KnownSubject, SubjectTally

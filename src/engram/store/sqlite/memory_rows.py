@@ -13,8 +13,9 @@ from engram.errors import Conflict, NotFound
 from engram.guard.visibility import Visibility
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import rows
-from engram.store.sqlite.rows import intern, micros, predicate
+from engram.store.sqlite.rows import intern, micros
 from engram.store.sqlite.text_index import _WORDING, _around, _indexed, index_words, unindex_words
+from engram.store.sqlite.visibility import predicate
 from engram.text.terms import identity_of
 from engram.values.frozen import replace
 from engram.values.health import Counts

@@ -1,8 +1,4 @@
-"""Memories from rows, filters as SQL, and the reader's visibility as SQL. Times are integers: microseconds, UTC.
-
-`predicate` is the one function that turns a visibility into SQL, for every query. Scopes are interned in a small table of their
-own, so the predicate on a memory is one integer look-up in a set that SQLite materialises once per statement.
-"""
+"""Memories from rows, filters as SQL, and the keys of scopes. Times are integers: microseconds, UTC."""
 
 from __future__ import annotations
 
@@ -15,7 +11,6 @@ from typing import Any
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.guard.visibility import Visibility
 from engram.store.sqlite import connection as sealed
 from engram.values.identity import SCOPE_DIMENSIONS, Scope, Sensitivity, Source, scope_values
 from engram.values.memories import NEUTRAL, NO_ATTRIBUTES, Affect, Kind, Memory, Status
@@ -64,8 +59,6 @@ _STATUS_THEN = """coalesce(
     (SELECT old FROM status_history WHERE memory = {alias}.key ORDER BY number LIMIT 1),
     {alias}.status)"""
 """SQL of the status at a time: the new status of the last change until then, else the old status of the first change after."""
-
-Sql = tuple[str, tuple[str, ...]]
 
 
 def memories(connection: apsw.Connection, sql: str, values: Sequence[Value]) -> list[Memory]:
@@ -202,31 +195,6 @@ def micros(moment: datetime | None) -> int | None:
 
 def _moment(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
-
-
-@lru_cache(maxsize=1024)  # few readers, many statements
-def predicate(visibility: Visibility, column: str, joined: str = "") -> Sql:
-    """Return the SQL condition on `column`, a scope key, that holds for exactly the visible scopes, and its values.
-
-    `joined`: alias of a row of `scopes` that the statement joins to `column` anyway; testing it directly takes, for one
-    memory, half the time of making the set of all visible scopes first.
-    """
-    if visibility.everything:
-        return "TRUE", ()
-    prefix = f"{joined}." if joined else ""
-    boxes: list[str] = []
-    values: list[str] = []
-    for box in visibility.boxes:
-        terms = []
-        for dimension, admitted in zip(SCOPE_DIMENSIONS, box, strict=True):
-            if admitted is not None:
-                terms.append(f"{prefix}{dimension} IN ({', '.join('?' * len(admitted))})")
-                values.extend(admitted)
-        boxes.append(" AND ".join(terms))
-    if not boxes:
-        return "FALSE", ()
-    visible = " OR ".join(boxes)
-    return f"({visible})" if joined else f"{column} IN (SELECT key FROM scopes WHERE {visible})", tuple(values)
 
 
 def intern(connection: apsw.Connection, scope: Scope) -> int:

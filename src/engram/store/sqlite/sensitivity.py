@@ -15,7 +15,7 @@ from engram.env import from_micros
 from engram.guard.visibility import readable, require_owner
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import entities, gaps, memory_rows, turns
-from engram.store.sqlite.rows import predicate
+from engram.store.sqlite.visibility import predicate
 from engram.text.terms import identity_of
 from engram.types import Memory, Reader, Sensitivity, StatusChange
 from engram.values.edges import DERIVED

@@ -13,7 +13,8 @@ from engram.guard.visibility import Visibility, readable, require_writable, writ
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, memory_rows, turns, vectors
-from engram.store.sqlite.rows import Value, micros, predicate
+from engram.store.sqlite.rows import Value, micros
+from engram.store.sqlite.visibility import predicate
 from engram.store.validation import check_memory, dated
 from engram.types import Draft, Edge, Memory, Reader, Space
 from engram.values.episodes import (

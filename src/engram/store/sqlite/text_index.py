@@ -11,7 +11,7 @@ from engram.env import to_micros
 from engram.guard.visibility import Visibility, readable
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import rows
-from engram.store.sqlite.rows import predicate
+from engram.store.sqlite.visibility import predicate
 from engram.store.validation import (
     bounded,
     check_terms,

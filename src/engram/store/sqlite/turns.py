@@ -16,7 +16,8 @@ from engram.env import from_micros, to_micros
 from engram.guard.visibility import Visibility, readable, require_owner
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import memory_rows, text_index, vectors
-from engram.store.sqlite.rows import intern, predicate
+from engram.store.sqlite.rows import intern
+from engram.store.sqlite.visibility import predicate
 from engram.types import (
     Draft,
     Memory,

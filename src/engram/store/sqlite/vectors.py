@@ -19,7 +19,7 @@ from engram.log import Log
 from engram.store.folder import hide_snapshot_times, sync_folder
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import rows
-from engram.store.sqlite.rows import predicate
+from engram.store.sqlite.visibility import predicate
 from engram.store.validation import (
     check_vectors,
 )

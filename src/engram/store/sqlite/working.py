@@ -23,7 +23,8 @@ from engram.errors import ContentTooLarge
 from engram.guard.visibility import require_writable, writable
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite.connection import SEALED_SNAPSHOT
-from engram.store.sqlite.rows import intern, predicate
+from engram.store.sqlite.rows import intern
+from engram.store.sqlite.visibility import predicate
 from engram.store.validation import check_scope
 from engram.values.identity import Reader, Scope, Sensitivity, scope_values, strictest
 from engram.values.working import HANDOFF, MIND
