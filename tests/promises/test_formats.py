@@ -30,7 +30,7 @@ from engram.env import Env
 from engram.errors import VaultTooNew
 from engram.rules.store_rules import MemoryRules
 from engram.settings import LiveSettings
-from engram.store.folder import FORMAT, Header, read_header, write_header
+from engram.store.header import FORMAT, Header, read_header, write_header
 from engram.store.open import open_store
 from engram.store.sqlite import migrations
 from engram.text.terms import terms

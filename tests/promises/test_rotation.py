@@ -18,7 +18,8 @@ from engram.env import Env
 from engram.errors import VaultBusy, VaultLocked
 from engram.settings import LiveSettings
 from engram.store.credentials import Credentials
-from engram.store.folder import VaultFolder, read_header
+from engram.store.folder import VaultFolder
+from engram.store.header import read_header
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite import maintenance
 from engram.types import Sensitivity

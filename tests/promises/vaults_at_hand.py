@@ -17,7 +17,8 @@ from engram.crypto.keys import MasterKey
 from engram.engine import Engram
 from engram.env import Env
 from engram.store.credentials import Credentials
-from engram.store.folder import VaultFolder, read_header
+from engram.store.folder import VaultFolder
+from engram.store.header import read_header
 from engram.store.limits import StoreLimits
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite.store import SqliteStore

@@ -15,7 +15,8 @@ from engram.serve.cli.caller import BadCall, Caller, Json, Yes, caller_of, vault
 from engram.serve.cli.commands import CommandResult, CommandSpec
 from engram.serve.operations.vault import BackupList, CheckResult, PurgeInput
 from engram.store import maintenance
-from engram.store.folder import Header, VaultFolder, hide, read_header
+from engram.store.folder import VaultFolder, hide
+from engram.store.header import Header, read_header
 from engram.store.maintenance import write_decoy
 from engram.types import AuditEntry, Backup, EncoderState, Finding, Health, Role, Severity
 from engram.values.dreams import Pass

@@ -15,7 +15,8 @@ from engram.crypto.keys import MasterKey
 from engram.env import Env
 from engram.errors import DiskFull, EngramError, VaultBusy
 from engram.settings import LiveSettings
-from engram.store.folder import Header, VaultFolder, discard, name_newborn, write_header
+from engram.store.folder import VaultFolder, discard, name_newborn
+from engram.store.header import Header, write_header
 from engram.store.limits import StoreLimits
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite import migrations

@@ -23,17 +23,8 @@ from engram.env import Env
 from engram.errors import VaultDamaged, VaultLocked
 from engram.log import Log
 from engram.settings import LiveSettings
-from engram.store.folder import (
-    Header,
-    VaultFolder,
-    clear_snapshots,
-    discard,
-    name_newborn,
-    neutralise,
-    read_header,
-    sync_folder,
-    write_header,
-)
+from engram.store.folder import VaultFolder, clear_snapshots, discard, name_newborn, neutralise, sync_folder
+from engram.store.header import Header, read_header, write_header
 from engram.store.sqlite import backups, connection
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite.connection import engram_error

@@ -24,7 +24,8 @@ from engram.env import Env, to_micros
 from engram.errors import DiskFull, EngramError, NotFound, VaultBusy, VaultDamaged, VaultLocked
 from engram.settings import LiveSettings
 from engram.store.credentials import Credentials
-from engram.store.folder import VaultFolder, read_header, write_header
+from engram.store.folder import VaultFolder
+from engram.store.header import read_header, write_header
 from engram.store.sqlite import backups, key_rotation, migrations, text_index
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite.connection import engram_error, require_encryption

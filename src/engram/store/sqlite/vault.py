@@ -18,7 +18,8 @@ from engram.errors import DiskFull, StorageError, VaultDamaged
 from engram.log import Log
 from engram.settings import LiveSettings
 from engram.store.credentials import Credentials
-from engram.store.folder import Header, VaultFolder, name_newborn, read_header, sweep_snapshots
+from engram.store.folder import VaultFolder, name_newborn, sweep_snapshots
+from engram.store.header import Header, read_header
 from engram.store.limits import StoreLimits
 from engram.store.sqlite import connection as opening
 from engram.store.sqlite import migrations
