@@ -12,7 +12,8 @@ from pathlib import Path
 
 from engram.errors import ConfigInvalid
 from engram.log import Log
-from engram.settings.file import Unreadable, config_path, file_stamp, file_text, parsed, write_line
+from engram.settings.file import Unreadable, file_stamp, file_text, parsed, write_line
+from engram.settings.folders import config_path
 from engram.settings.table import IDENTITY, RETIRED, TABLE, Settings
 from engram.settings.tunable import Value
 from engram.values.frozen import replace

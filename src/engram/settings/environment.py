@@ -1,45 +1,10 @@
-"""Environment variables that are no settings, and the platform's folders for a program's files."""
+"""Environment variables that are no settings."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-_XDG_DEFAULTS = {"config": "~/.config", "data": "~/.local/share", "cache": "~/.cache"}
-
-
-def own_folder(kind: Literal["config", "data", "cache"]) -> Path:
-    """Return Engram's folder of that kind.
-
-    On Linux by the XDG rule, as `platformdirs` has it: importing that takes 6 ms, which every prompt of a host would wait for.
-    """
-    home = os.environ.get("HOME", "/")
-    if sys.platform == "linux" and not hasattr(sys, "getandroidapilevel") and os.path.isabs(home):
-        named = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
-        return Path(named if os.path.isabs(named) else os.path.expanduser(_XDG_DEFAULTS[kind])) / "engram"
-    import platformdirs
-
-    folder_of = {"config": platformdirs.user_config_dir, "data": platformdirs.user_data_dir, "cache": platformdirs.user_cache_dir}
-    return Path(folder_of[kind]("engram", appauthor=False))
-
-
-def model_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the folder of installed models, shared by all vaults: `ENGRAM_MODELS`, else the platform's cache folder."""
-    named = (os.environ if environ is None else environ).get("ENGRAM_MODELS")
-    return Path(named).expanduser() if named else own_folder("cache") / "models"
-
-
-def host_folder(variable: str, default: str) -> Path:
-    """Return the settings folder of another program: the one its variable names, else `default` in the user's home."""
-    named = os.environ.get(variable, "").strip()
-    return Path(named).expanduser() if named else Path.home() / default
+from collections.abc import Iterator
 
 
 def passphrase() -> str | None:

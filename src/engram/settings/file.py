@@ -1,4 +1,4 @@
-"""The configuration file: find it, read it, change one line of it; and the folders it names.
+"""The configuration file: read it, change one line of it. `folders.py` finds it.
 
 It is TOML, written by people. An edit touches the line of one setting and keeps every other byte.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from engram.errors import ConfigInvalid
-from engram.settings.environment import own_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,47 +19,6 @@ if TYPE_CHECKING:
 
 class Unreadable(Exception):
     """Raised when the configuration file exists but cannot be read, parsed or edited."""
-
-
-# ── folders ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def config_path(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the configuration file: `ENGRAM_CONFIG`, else the one in the platform's configuration folder."""
-    named = (os.environ if environ is None else environ).get("ENGRAM_CONFIG")
-    return Path(named).expanduser().absolute() if named else own_folder("config") / "config.toml"
-
-
-def key_folder() -> Path:
-    """Return the folder of key files, which lies outside every vault."""
-    return config_path().parent / "keys"
-
-
-def data_folder() -> Path:
-    """Return the platform's data folder, in which a vault lies unless the user names another place."""
-    return own_folder("data")
-
-
-def home(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the default vault: `ENGRAM_HOME`, else `home` in the configuration file, else one in the data folder."""
-    named = (os.environ if environ is None else environ).get("ENGRAM_HOME") or _home_in_file(environ)
-    try:
-        return Path(named).expanduser().absolute() if named else data_folder() / "vault"
-    except RuntimeError:  # ~name of a user who does not exist
-        raise ConfigInvalid("ENGRAM_HOME can be no folder.", way_out="Name a folder; it is made if missing.") from None
-
-
-def hidden_home(random: Callable[[int], bytes]) -> Path:
-    """Return a folder for a vault with a meaningless hidden name, beside the folders of other programs (§10.2.1)."""
-    return data_folder().parent / f".state-{random(4).hex()}"
-
-
-def _home_in_file(environ: Mapping[str, str] | None) -> str:
-    try:
-        named = parsed(file_text(config_path(environ))).get("home", "")
-    except Unreadable:
-        return ""
-    return named if isinstance(named, str) else ""
 
 
 # ── reading ────────────────────────────────────────────────────────────────────────────────────────────────────────────
