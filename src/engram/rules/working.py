@@ -1,4 +1,5 @@
-"""Working memory: the last turns, the slots, the effect of a turn on both, and decay after a pause (§3, §17.5.5). Pure.
+"""Working memory: the last turns, the slots, the effect of a turn on both, decay after a pause, and bytes to save it as (§3,
+§17.5.5). Pure.
 
 Last turns (tier 1) are verbatim and never saved. A turn is handed on to the slots once: when it has aged, or when it is pushed
 out before that. An aged turn stays until it is pushed out: "change that to blue" may come after a minute's thought.
@@ -6,18 +7,25 @@ out before that. An aged turn stays until it is pushed out: "change that to blue
 Slots (tier 2) are seven plus or minus two statements, each decaying unless it is mentioned again. Slots and tokens never exceed
 the limits, and evicted slots are returned with the reason. Decay counts the time since the last tick, not since a slot was last
 touched: otherwise each tick would subtract again what the one before had subtracted.
+
+Saved vectors are 16-bit floats: the cosine with the original is .9999998. Bytes in a format of another release are read as
+None, not as an error: only the thread of one conversation is lost.
 """
 
 from __future__ import annotations
 
 import math
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
+from engram.env import from_micros, to_micros
 from engram.rules import topics
 from engram.rules.abridgement import content_words, one_level_shorter, shorten, statement
 from engram.rules.checkpoints import Checkpoint as Checkpoint
+from engram.rules.checkpoints import from_json_bytes, to_json_bytes
 from engram.rules.topics import Momentum, Topic, TopicReading, Vector
 from engram.text.terms import digest_of
 from engram.text.tokens import count
@@ -434,3 +442,57 @@ def _promote(memory: WorkingMemory, recent: RecentTurn, now: datetime, limits: S
     text = statement(recent.turn)
     source = SlotSource.TOOL if recent.turn.speaker == "tool" else SlotSource.SAID
     return attend(memory, text, now, limits, source=source, activation=0.6, known=recent.known) if text else (memory, ())
+
+
+def state_to_bytes(state: WorkingState, model: str) -> bytes:
+    """Return working memory as bytes. `model`: fingerprint of the encoder that made its vectors."""
+    momentum, ticked = state.momentum, state.working.ticked_at
+    return to_json_bytes(
+        {
+            "slots": [_slot_to_row(slot) for slot in state.working.slots],
+            "ticked": None if ticked is None else to_micros(ticked),
+            "model": model,
+            "vectors": [
+                _vector_to_text(vector) for vector in (momentum.centroid, momentum.velocity, momentum.last, momentum.course)
+            ],
+            "way": [momentum.confidence, momentum.turns, momentum.asked, momentum.words],
+        }
+    )
+
+
+def state_from_bytes(body: bytes, model: str) -> WorkingState | None:
+    """Return stored working memory; None if it cannot be read. Vectors of another encoder are dropped."""
+    try:
+        stored = from_json_bytes(body)
+        ticked = None if stored["ticked"] is None else from_micros(stored["ticked"])
+        vectors = [_vector_from_text(vector) if stored["model"] == model else None for vector in stored["vectors"]]
+        centroid, velocity, last, course, *_ = (*vectors, None)  # older formats have no course
+        confidence, turns, asked, words = stored["way"]
+        mentioned = tuple(tuple(turn) for turn in words)
+        momentum = Momentum(centroid, velocity, last, float(confidence), int(turns), bool(asked), mentioned, course)
+        return WorkingState(LastTurns(), WorkingMemory(tuple(_slot_from_row(slot) for slot in stored["slots"]), ticked), momentum)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _slot_to_row(slot: Slot) -> list[Any]:
+    moments = to_micros(slot.entered_at), to_micros(slot.touched_at)
+    return [slot.text, slot.source.value, slot.activation, *moments, slot.tokens, slot.memory_id, slot.known]
+
+
+def _slot_from_row(row: list[Any]) -> Slot:
+    text, source, activation, entered, touched, tokens, memory_id, *known = row  # older formats have no `known`
+    moments = from_micros(entered), from_micros(touched)
+    return Slot(text, SlotSource(source), float(activation), *moments, int(tokens), memory_id, bool(known and known[0]))
+
+
+def _vector_to_text(vector: Vector | None) -> str | None:
+    return None if vector is None else b64encode(vector.astype("float16").tobytes()).decode("ascii")
+
+
+def _vector_from_text(text: str | None) -> Vector | None:
+    if text is None:
+        return None
+    import numpy as np  # late: every command imports this module, few read vectors
+
+    return np.frombuffer(b64decode(text), np.float16).astype(np.float32)

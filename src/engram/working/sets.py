@@ -13,7 +13,6 @@ from engram.guard.injection import InjectionVerdict, assess_cached
 from engram.log import Log
 from engram.models.embedders import Embedder
 from engram.rules import working as rules
-from engram.rules import working_codec
 from engram.rules.working import Evicted, SavedAge, SlotSource, Strategy, TurnVectors, WorkingLimits, WorkingState
 from engram.settings import LiveSettings, Settings
 from engram.store.ports import Store
@@ -113,7 +112,7 @@ class WorkingSets:
 
     def state_from(self, body: bytes) -> WorkingState | None:
         """Return saved working memory without slots flagged as injection: it may be older than the rules that flag them."""
-        state = working_codec.state_from_bytes(body, self.model)
+        state = rules.state_from_bytes(body, self.model)
         if state is None:
             return None
         slots = tuple(slot for slot in state.working.slots if is_sound(slot.text, self.live.now))
@@ -127,7 +126,7 @@ class WorkingSets:
         False if something was erased since it was loaded: a slot may be a copy of that, so the set is cleared and not saved.
         """
         with working_set.lock:
-            body = working_codec.state_to_bytes(working_set.state, self.model)
+            body = rules.state_to_bytes(working_set.state, self.model)
             saved = self.store.working.save(reader, MIND, body, self.session, since=working_set.since, receipt=receipt)
             if saved is None:
                 self._forget(reader, working_set)
