@@ -1,30 +1,51 @@
-"""Writes turns and the memories made from them."""
+"""Turns and the memories drafted from them, written in one transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import apsw
 
 from engram.env import to_micros
-from engram.guard.visibility import readable, require_writable, writable
+from engram.guard.visibility import Visibility, readable, require_writable, writable
 from engram.store.ports import DuplicateTurns
 from engram.store.receipts import ReceiptRequest
-from engram.store.sqlite import feedback, memory_rows, turns
-from engram.store.sqlite import vectors as embeddings
+from engram.store.sqlite import feedback, memory_rows, turns, vectors
 from engram.store.validation import check_memory, check_scope, check_turn
 from engram.text.terms import identity_of
 from engram.types import Draft, Fact, Memory, Policy, Reader, Scope, Space, Status, Turn
-from engram.values.frozen import replace
+from engram.values.facts import ParsedText
+from engram.values.frozen import frozen, replace
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
     from engram.store.sqlite.reconciliation import Reconciliation
 
 
+@frozen
+class _Batch:
+    """Checked drafts with new ids; by id the digest of each, and the mentions and facts read in its words."""
+
+    drafts: list[Draft]
+    digests: dict[str, bytes]
+    readings: dict[str, ParsedText]
+
+
+@frozen
+class _Existing:
+    """Memories of the scope, by digest, that make a draft superfluous."""
+
+    same: dict[bytes, str]  # ids of memories with the same words
+    corrected: dict[bytes, Memory]  # replacements of memories with the same words that were corrected
+
+    def __contains__(self, digest: bytes) -> bool:
+        return digest in self.same or digest in self.corrected
+
+
 class Capture:
-    """Turns and the memories made from them, written in one transaction."""
+    """Turns and the memories drafted from them, written in one transaction."""
 
     def __init__(self, gate: Gate, reconciliation: Reconciliation) -> None:
         self._gate = gate
@@ -46,7 +67,7 @@ class Capture:
     ) -> list[Memory]:
         """Store turns and the memories drafted from them, all or none. Each turn brings its time and session.
 
-        again: ids of memories that some of the turns repeat; they are corroborated and linked to those turns. stated: the
+        again: by id, memories that some of the turns repeat, with the numbers of those turns; they are corroborated. stated: the
         facts of these, if the caller knows them. wait: a language model is to read the turns too (`write_extracted`).
 
         Vectors of another model than the vault's are left out, so that no memory is lost for its vector. A wording that was
@@ -56,51 +77,66 @@ class Capture:
         with self._gate.watched(reader, operation):
             check_scope(scope)
             require_writable(reader, scope)
-            settings, now = self._gate.live.now, self._gate.env.now()
+            now = self._gate.env.now()
             for turn in said:
-                check_turn(turn, settings)
-            for draft in drafts:
-                check_memory(draft.memory, settings)
-            ready = [replace(draft, memory=self._gate.new_memory(draft.memory, scope, now)) for draft in drafts]
-            digests = {draft.memory.id: identity_of(draft.memory) for draft in ready}
-            readings = {draft.memory.id: self._gate.rules.read(draft.memory, draft.facts) for draft in ready}
+                check_turn(turn, self._gate.live.now)
+            batch = self._batch(drafts, scope, now)
 
             def work(connection: apsw.Connection) -> list[Memory]:
-                # Another thread or process may have kept these turns, or said the same, since that was looked up.
-                here = readable(replace(reader, scope=scope, policy=Policy.OWN))
-                refs = turns.known_refs(connection, here, [turn.ref for turn in said if turn.ref])
-                if refs:
-                    raise DuplicateTurns(refs)
-                key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
-                known = memory_rows.by_digest(connection, here, list(digests.values()))
-                corrected = feedback.corrected(connection, here, [one for one in digests.values() if one not in known])
-                here_before = known.keys() | corrected.keys()
-                new = [draft for draft in ready if digests[draft.memory.id] not in here_before]
-                keys, made = turns.capture(connection, scope, said, new, key, to_micros(now) if wait else 0)
-                by_id = {memory.id: memory for memory in self._reconciliation.understand(connection, reader, made, now, readings)}
-                for draft in ready:
-                    if digests[draft.memory.id] in corrected:
-                        by_id[draft.memory.id] = corrected[digests[draft.memory.id]]
-                    elif draft.memory.id not in by_id:
-                        twin = known[digests[draft.memory.id]]
-                        self._reconciliation.said_again(
-                            connection, reader, twin, [keys[number] for number in draft.turns], now, draft.facts
-                        )
-                        by_id[draft.memory.id] = memory_rows.required(connection, writable(reader), twin)
-                kept = [by_id[draft.memory.id] for draft in ready]
+                # Looked up in the transaction: another thread or process may have stored the same since the caller looked.
+                own = readable(replace(reader, scope=scope, policy=Policy.OWN))
+                _refuse_stored_refs(connection, own, said)
+                existing = _existing(connection, own, batch)
+                new = [draft for draft in batch.drafts if batch.digests[draft.memory.id] not in existing]
+                waiting = to_micros(now) if wait else 0
+                keys, made = turns.capture(connection, scope, said, new, _space_key(connection, space, batch), waiting)
+                made = self._reconciliation.reconcile(connection, reader, made, now, batch.readings)
+                memories = self._with_existing(connection, reader, batch, existing, made, keys, now)
                 for memory_id, numbers in (again or {}).items():
-                    self._reconciliation.said_again(
-                        connection, reader, memory_id, [keys[number] for number in numbers], now, stated
-                    )
-                return kept
+                    sources = [keys[number] for number in numbers]
+                    self._reconciliation.corroborate(connection, reader, memory_id, sources, now, stated)
+                return memories
 
+            audit = self._gate.audit
             entries = [
-                self._gate.audit.entry(
-                    reader, operation, subject=draft.memory.id, count=1, digest=self._gate.audit.digest(draft.memory.text)
-                )
-                for draft in ready
+                audit.entry(reader, operation, subject=draft.memory.id, count=1, digest=audit.digest(draft.memory.text))
+                for draft in batch.drafts
             ]
             return self._gate.write(reader, operation, work, entries=entries, count=len(said), timeout=timeout, receipt=receipt)
+
+    def _batch(self, drafts: Sequence[Draft], scope: Scope, now: datetime) -> _Batch:
+        """Check the drafts, give them ids and read their words, all before the transaction, so that it is short."""
+        for draft in drafts:
+            check_memory(draft.memory, self._gate.live.now)
+        ready = [replace(draft, memory=self._gate.new_memory(draft.memory, scope, now)) for draft in drafts]
+        return _Batch(
+            ready,
+            {draft.memory.id: identity_of(draft.memory) for draft in ready},
+            {draft.memory.id: self._gate.rules.read(draft.memory, draft.facts) for draft in ready},
+        )
+
+    def _with_existing(
+        self,
+        connection: apsw.Connection,
+        reader: Reader,
+        batch: _Batch,
+        existing: _Existing,
+        made: Sequence[Memory],
+        keys: Sequence[int],
+        now: datetime,
+    ) -> list[Memory]:
+        """Return one memory per draft, in their order: the new one, the replacement of a corrected one, or an existing one with
+        the same words, which is corroborated."""
+        by_id = {memory.id: memory for memory in made}
+        for draft in batch.drafts:
+            digest = batch.digests[draft.memory.id]
+            if digest in existing.corrected:
+                by_id[draft.memory.id] = existing.corrected[digest]
+            elif draft.memory.id not in by_id:
+                same, sources = existing.same[digest], [keys[number] for number in draft.turns]
+                self._reconciliation.corroborate(connection, reader, same, sources, now, draft.facts)
+                by_id[draft.memory.id] = memory_rows.required(connection, writable(reader), same)
+        return [by_id[draft.memory.id] for draft in batch.drafts]
 
     def write_extracted(
         self,
@@ -112,37 +148,49 @@ class Capture:
         again: Mapping[str, Sequence[int]] | None = None,
         outworn: Sequence[str] = (),
     ) -> list[Memory]:
-        """Keep what a model read in turns that are here, by their keys; all or nothing, and only if they still wait for it.
+        """Store the memories that a model drafted from stored turns, all or none, and only if the turns still wait for it.
 
-        `again`: memories that it says once more, counted only for turns they did not come from; `outworn`: those that it says
-        better.
+        keys: of the turns. again: by id, memories that some of the turns repeat; a turn that a memory came from already does not
+        corroborate it. outworn: ids of memories that the drafts supersede.
         """
         with self._gate.watched(reader, "distil"):
             require_writable(reader, reader.scope)
-            settings, now = self._gate.live.now, self._gate.env.now()
-            for draft in drafts:
-                check_memory(draft.memory, settings)
-            ready = [replace(draft, memory=self._gate.new_memory(draft.memory, reader.scope, now)) for draft in drafts]
-            readings = {draft.memory.id: self._gate.rules.read(draft.memory, draft.facts) for draft in ready}
+            now = self._gate.env.now()
+            batch = self._batch(drafts, reader.scope, now)
 
             def work(connection: apsw.Connection) -> list[Memory]:
                 if len(turns.mark_read(connection, writable(reader), keys)) < len(keys):
-                    return []  # another process has read them meanwhile, or some were erased
-                key = embeddings.own_space(connection, space) if any(draft.vector for draft in ready) else None
-                here = readable(replace(reader, policy=Policy.OWN))
-                digests = [identity_of(draft.memory) for draft in ready]
-                known = memory_rows.by_digest(connection, here, digests)
-                corrected = feedback.corrected(connection, here, digests)
-                fresh = [d for d, digest in zip(ready, digests, strict=True) if digest not in known and digest not in corrected]
-                made = turns.keep(connection, keys, fresh, key)
-                kept = self._reconciliation.understand(connection, reader, made, now, readings)
+                    return []  # another process has read them since, or some were erased
+                existing = _existing(connection, readable(replace(reader, policy=Policy.OWN)), batch)
+                new = [draft for draft in batch.drafts if batch.digests[draft.memory.id] not in existing]
+                made = turns.keep(connection, keys, new, _space_key(connection, space, batch))
+                memories = self._reconciliation.reconcile(connection, reader, made, now, batch.readings)
                 for memory_id, numbers in (again or {}).items():
-                    old = memory_rows.required(connection, writable(reader), memory_id)
-                    others = [keys[n] for n in dict.fromkeys(numbers) if keys[n] not in turns.sources_of(connection, old.key)]
+                    memory = memory_rows.required(connection, writable(reader), memory_id)
+                    known = turns.sources_of(connection, memory.key)
+                    others = [keys[number] for number in dict.fromkeys(numbers) if keys[number] not in known]
                     if others:
-                        self._reconciliation.said_again(connection, reader, memory_id, others, now)
+                        self._reconciliation.corroborate(connection, reader, memory_id, others, now)
                 for memory_id in outworn:
-                    self._reconciliation.move(connection, reader, memory_id, Status.SUPERSEDED, "said in full by a model", now)
-                return kept
+                    self._reconciliation.set_status(
+                        connection, reader, memory_id, Status.SUPERSEDED, "said in full by a model", now
+                    )
+                return memories
 
             return self._gate.write(reader, "distil", work, count=len(keys))
+
+
+def _refuse_stored_refs(connection: apsw.Connection, own: Visibility, said: Sequence[Turn]) -> None:
+    stored = turns.known_refs(connection, own, [turn.ref for turn in said if turn.ref])
+    if stored:
+        raise DuplicateTurns(stored)
+
+
+def _existing(connection: apsw.Connection, own: Visibility, batch: _Batch) -> _Existing:
+    same = memory_rows.by_digest(connection, own, list(batch.digests.values()))
+    others = [digest for digest in batch.digests.values() if digest not in same]
+    return _Existing(same, feedback.corrected(connection, own, others))
+
+
+def _space_key(connection: apsw.Connection, space: Space | None, batch: _Batch) -> int | None:
+    return vectors.own_space(connection, space) if any(draft.vector for draft in batch.drafts) else None

@@ -248,7 +248,7 @@ class Dreams:
                 if ending == PassStatus.RUNNING and holder != self._gate.held_passes.get(pass_id):
                     raise Conflict("this pass is still running.", way_out="Undo it when it has ended; `dream` finishes it.")
                 back, left = undo.back(connection, self._gate.rules, writable(reader), number, from_micros(began), now)
-                self._reconciliation.still_unfounded(connection, back, now)
+                self._reconciliation.invalidate_unfounded(connection, back, now)
                 sql = "UPDATE passes SET ending = 'undone', ended_at = ?, after = coalesce(?, after) WHERE key = ?"
                 connection.execute(sql, (to_micros(now), after, number))
                 notes = (f"{left} changes were left: their memories were changed or corrected since.",) if left else ()

@@ -1,6 +1,6 @@
-"""The statements on what readers said of memories: for which questions one did not help, and what was corrected.
+"""Judgements of memories by their readers, with the question they were about, and corrections.
 
-Of a question its vector and a keyed digest of its telling words are kept, never the words.
+Of a question the vector and a keyed digest of its content words are stored, never the words.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 CORRECTED = "corrected"
-"""The reason in a memory's history that tells a correction from other ways of being superseded."""
+"""The reason in a memory's status history that marks a correction; other superseded memories have another one."""
 
 
 SUPERSEDES = "supersedes"
@@ -49,21 +49,21 @@ def put(
     vector: bytes | None,
     forget_before: datetime,
 ) -> None:
-    """Keep one judgement, and let those on this memory go that no longer count. Its vector is kept as closely as the memory."""
+    """Store one judgement, and delete those of the memory that no longer count. The vector gets the tier of the memory."""
     connection.execute("DELETE FROM feedback WHERE memory = ? AND at < ?", (memory, to_micros(forget_before)))
-    kept = (b"" if space is None or vector is None else vector, space if vector else None)
+    stored_vector = (b"" if space is None or vector is None else vector, space if vector else None)
     connection.execute(
         """
         INSERT INTO feedback (memory, scope, at, helpful, digest, vector, space)
         SELECT key, ?2, ?3, ?4, ?5, CASE WHEN tier = 'confidential' AND ?6 <> x'' THEN project(?6) ELSE ?6 END, ?7
           FROM memories WHERE key = ?1
         """,
-        (memory, intern(connection, scope), to_micros(at), int(helpful), digest, *kept),
+        (memory, intern(connection, scope), to_micros(at), int(helpful), digest, *stored_vector),
     )
 
 
 def of(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], digest: str, space: Space | None) -> list[Judgement]:
-    """Judgements on these memories by those whom `seen` admits, oldest first."""
+    """Return the judgements of these memories from scopes that `seen` admits, oldest first."""
     visible, values = predicate(seen, "f.scope")
     model = ("", 0) if space is None else (space.model, space.dimensions)
     sql = f"""
@@ -78,18 +78,18 @@ def of(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], diges
 
 
 def corrected(connection: apsw.Connection, seen: Visibility, digests: Sequence[bytes]) -> dict[bytes, Memory]:
-    """For each wording that was corrected: what stands in its place. By the index of digests, as `memories.by_digest`."""
+    """Map those of these digests whose wording was corrected to its replacement; uses the index, as `memory_rows.by_digest`."""
     visible, values = predicate(seen, "m.scope")
     found: dict[bytes, Memory] = {}
     forms = sealed.digests(connection, digests)
     stored = list(forms)
     for start in range(0, len(stored), _AT_ONCE):
-        some = stored[start : start + _AT_ONCE]
+        page = stored[start : start + _AT_ONCE]
         sql = f"""
             SELECT c.digest, m.key FROM contents AS c CROSS JOIN memories AS m ON m.key = c.memory
-             WHERE c.digest IN ({", ".join("?" * len(some))}) AND {_IS_CORRECTED} AND {visible}
+             WHERE c.digest IN ({", ".join("?" * len(page))}) AND {_IS_CORRECTED} AND {visible}
         """
-        rows: list[Any] = connection.execute(sql, (*some, *values)).fetchall()
+        rows: list[Any] = connection.execute(sql, (*page, *values)).fetchall()
         found |= {forms[bytes(digest)]: replacement(connection, seen, key) for digest, key in rows}
     return found
 
@@ -109,7 +109,7 @@ def by_facts(connection: apsw.Connection, seen: Visibility, wanted: Sequence[Fac
 
 
 def all_corrected(connection: apsw.Connection, seen: Visibility) -> list[int]:
-    """Keys of what was corrected."""
+    """Return the keys of corrected memories."""
     visible, values = predicate(seen, "m.scope")
     rows: list[Any] = connection.execute(
         f"SELECT m.key FROM memories AS m WHERE {visible} AND {_IS_CORRECTED}", values
@@ -160,7 +160,7 @@ class Feedback:
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> Memory:
-        """Count what a reader thought of a memory and, if it is told, remember for which question."""
+        """Count a reader's judgement of a memory and, if given, store the question it was about."""
         with self._gate.watched(reader, "feedback", memory_id):
 
             def work(connection: apsw.Connection) -> Memory:
@@ -176,9 +176,9 @@ class Feedback:
     def _put(self, connection: apsw.Connection, reader: Reader, memory: Memory, helpful: bool, question: JudgedQuestion) -> None:
         now = self._gate.env.now()
         space = vectors.own_space(connection, question.space) if question.vector else None
-        gone = now - timedelta(days=self._gate.live.now.suppress_days)
+        oldest = now - timedelta(days=self._gate.live.now.suppress_days)
         digest = self._gate.audit.digest(question.words)
-        put(connection, memory.key, reader.scope, now, helpful, digest, space, question.vector, gone)
+        put(connection, memory.key, reader.scope, now, helpful, digest, space, question.vector, oldest)
 
     def judgements(self, reader: Reader, keys: Sequence[int], question: JudgedQuestion) -> list[Judgement]:
         """Return the judgements on these memories made from the reader's own scope, oldest first.
@@ -192,7 +192,7 @@ class Feedback:
     def correct(
         self, reader: Reader, memory_id: str, draft: Draft, *, space: Space | None = None, timeout: float | None = None
     ) -> Memory:
-        """Keep what is true in the place of a memory, and retire that, all or nothing. Where it is known already, that stays."""
+        """Store a correction and retire the memory that it corrects, all or none. A memory that says the same already is used."""
         with self._gate.watched(reader, "correct", memory_id):
             check_memory(draft.memory, self._gate.live.now)
             now, new_id = self._gate.env.now(), self._gate.env.new_id()
@@ -201,16 +201,16 @@ class Feedback:
             def work(connection: apsw.Connection) -> Memory:
                 owned = writable(reader)
                 old = memory_rows.required(connection, owned, memory_id)
-                born = replace(self._gate.new_memory(draft.memory, old.scope, now), id=new_id)
-                known = self._known(connection, reader, old, born, now)
-                fresh = old.status is not Status.SUPERSEDED
-                if fresh:  # first, so that what is true outdates nothing that is retired anyway
-                    gone = replace(old, status=Status.SUPERSEDED, unhelpful=old.unhelpful + 1, updated_at=now)
-                    memory_rows.rewrite(connection, old, gone, CORRECTED)
+                draft_memory = replace(self._gate.new_memory(draft.memory, old.scope, now), id=new_id)
+                known = self._known(connection, reader, old, draft_memory, now)
+                is_active = old.status is not Status.SUPERSEDED
+                if is_active:  # first, so that the correction does not outdate the memory by its facts as well
+                    superseded = replace(old, status=Status.SUPERSEDED, unhelpful=old.unhelpful + 1, updated_at=now)
+                    memory_rows.rewrite(connection, old, superseded, CORRECTED)
                     facts.end(connection, old.key, now)
-                    self._reconciliation.unfound(connection, old.key, now)
-                new = known or self._keep(connection, reader, born, reading, draft.vector, space, now)
-                if fresh:
+                    self._reconciliation.invalidate_inferences(connection, old.key, now)
+                new = known or self._store(connection, reader, draft_memory, reading, draft.vector, space, now)
+                if is_active:
                     edges.put(connection, owned, [Edge(new.id, old.id, SUPERSEDES)], now, self._gate.rules)
                 return new
 
@@ -221,23 +221,23 @@ class Feedback:
             return self._gate.write(reader, "correct", work, entries=entries, timeout=timeout)
 
     def _known(self, connection: apsw.Connection, reader: Reader, old: Memory, new: Memory, now: datetime) -> Memory | None:
-        """The memory that says already what `new` says: a correction that is made twice is made once."""
+        """Return the memory that says already what `new` says, None if there is none: a repeated correction changes nothing."""
         digest = identity_of(new)
         if digest_of(new.text) == digest_of(old.text):
             raise InvalidContent("the correction says what the memory says.", way_out="Say what is true instead.")
         here = readable(replace(reader, scope=old.scope, policy=Policy.OWN))
         twin = memory_rows.by_digest(connection, here, [digest]).get(digest)
         if old.status is Status.SUPERSEDED:
-            heir = replacement(connection, here, old.key)
-            if heir.id != twin:
+            replaced_by = replacement(connection, here, old.key)
+            if replaced_by.id != twin:
                 raise InvalidQuery("this memory has been superseded already.", way_out="Correct the memory that took its place.")
-            return heir
+            return replaced_by
         if twin is not None:
-            self._reconciliation.said_again(connection, reader, twin, [], now)
+            self._reconciliation.corroborate(connection, reader, twin, [], now)
             return memory_rows.required(connection, here, twin)
         return None
 
-    def _keep(
+    def _store(
         self,
         connection: apsw.Connection,
         reader: Reader,
@@ -249,10 +249,10 @@ class Feedback:
     ) -> Memory:
         key = vectors.own_space(connection, space) if vector else None
         made = turns.capture(connection, memory.scope, [], [Draft(memory=memory, vector=vector)], key)[1]
-        return self._reconciliation.understand(connection, reader, made, now, {memory.id: reading})[0]
+        return self._reconciliation.reconcile(connection, reader, made, now, {memory.id: reading})[0]
 
     def corrected(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, Memory]:
-        """Of these digests, those of wordings that were corrected, with what stands in their place."""
+        """Map those of these digests whose wording was corrected to its replacement."""
         with self._gate.read(reader, "digests") as connection:
             return corrected(connection, readable(reader), wanted)
 
@@ -262,7 +262,7 @@ class Feedback:
             return by_facts(connection, readable(reader), wanted)
 
     def corrections(self, reader: Reader) -> list[int]:
-        """Keys of what was corrected."""
+        """Return the keys of corrected memories."""
         with self._gate.read(reader, "digests") as connection:
             return all_corrected(connection, readable(reader))
 

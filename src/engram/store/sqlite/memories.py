@@ -185,7 +185,7 @@ class Memories:
             return self._gate.write(
                 reader,
                 "add",
-                lambda connection: self._reconciliation.understand(
+                lambda connection: self._reconciliation.reconcile(
                     connection, reader, [insert(connection, memory) for memory in ready], now, readings
                 ),
                 entries=[
@@ -221,12 +221,12 @@ class Memories:
                 if new.text != old.text:
                     facts.forget(connection, self._gate.rules, new.key)
                 if new.tier is not old.tier:
-                    self._reconciliation.retiered(connection, new)
+                    self._reconciliation.apply_tier(connection, new)
                 if new.text != old.text or new.flagged > old.flagged:
                     working.delete_handoffs_with(connection, [old.text])
                 if new.text != old.text:
-                    new = self._reconciliation.understand(connection, reader, [new], self._gate.env.now())[0]
-                    self._reconciliation.unfound(connection, new.key, self._gate.env.now())
+                    new = self._reconciliation.reconcile(connection, reader, [new], self._gate.env.now())[0]
+                    self._reconciliation.invalidate_inferences(connection, new.key, self._gate.env.now())
                 return new
 
             return self._gate.write(reader, "update", work, subject=memory_id, timeout=timeout, receipt=receipt)
@@ -277,7 +277,7 @@ class Memories:
                 for memory_id in dict.fromkeys(ids):
                     unchanged(required(connection, writable(reader), memory_id), since)
                 moved = [
-                    self._reconciliation.move(connection, reader, memory_id, status, reason, now)
+                    self._reconciliation.set_status(connection, reader, memory_id, status, reason, now)
                     for memory_id in dict.fromkeys(ids)
                 ]
                 if status != Status.ACTIVE:

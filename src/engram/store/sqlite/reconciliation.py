@@ -1,4 +1,4 @@
-"""Stores what follows from new memories for those that are here, in the transaction that brings them."""
+"""Changes to stored memories that follow from new ones, made in the transaction that stores the new ones."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ INFERRED_FROM = "inferred_from"
 
 _ANYONE = readable(Reader(policy=Policy.ALL, role=Role.OWNER))
 
-_STANDING = (Status.ACTIVE, Status.CHALLENGED)
+_VALID = (Status.ACTIVE, Status.CHALLENGED)
 
 
-def _lost(connection: apsw.Connection, key: int) -> list[int]:
-    """Return the keys of the premises of a memory that no longer hold or were reworded since. A merged premise still holds,
-    because the memory it was merged into is a premise too."""
-    found: list[Any] = connection.execute(
+def _lost_premises(connection: apsw.Connection, key: int) -> list[int]:
+    """Return the keys of those premises of an inferred memory that no longer hold or were reworded since.
+
+    A merged premise still holds, because the memory it was merged into is a premise too.
+    """
+    rows: list[Any] = connection.execute(
         """
         SELECT p.key FROM memories AS m JOIN edges AS e ON e.source = m.key JOIN memories AS p ON p.key = e.target
          WHERE m.key = ? AND m.source = 'inferred' AND e.kind = ? AND (p.status NOT IN ('active', 'challenged', 'merged')
@@ -39,27 +41,27 @@ def _lost(connection: apsw.Connection, key: int) -> list[int]:
         """,
         (key, INFERRED_FROM),
     ).fetchall()
-    return [int(row[0]) for row in found]
+    return [int(row[0]) for row in rows]
 
 
-def _inferred_from(connection: apsw.Connection, premise: int) -> list[str]:
-    found: list[Any] = connection.execute(
+def _inferences_from(connection: apsw.Connection, premise: int) -> list[str]:
+    rows: list[Any] = connection.execute(
         """
         SELECT m.id FROM edges AS e JOIN memories AS m ON m.key = e.source
          WHERE e.target = ? AND e.kind = ? AND m.source = 'inferred'
         """,
         (premise, INFERRED_FROM),
     ).fetchall()
-    return [row[0] for row in found]
+    return [row[0] for row in rows]
 
 
 class Reconciliation:
-    """Applies what follows from new, corroborated or reinstated memories, in the transaction that stores them."""
+    """Applies the consequences of new, corroborated or reinstated memories, in the transaction that stores these."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
-    def understand(
+    def reconcile(
         self,
         connection: apsw.Connection,
         reader: Reader,
@@ -67,21 +69,21 @@ class Reconciliation:
         now: datetime,
         readings: Mapping[str, ParsedText] | None = None,
     ) -> list[Memory]:
-        """Store the mentions and facts of new memories; memories that they outdate are superseded in the same transaction.
+        """Store the mentions and facts of new memories, and supersede the memories that they outdate.
 
-        `readings`: by the memory's id, for those that were read before the transaction. The facts of a sealed memory are sealed
-        too, so that a new phone number supersedes the old one.
+        `readings`: by id, the mentions and facts of memories that were read before the transaction. The facts of a sealed memory
+        are stored sealed, so that a new phone number supersedes the old one.
         """
         known = readings or {}
         scopes = {scope: intern(connection, scope) for scope in {memory.scope for memory in made}}
         return [
-            self._understand_one(
+            self._reconcile_one(
                 connection, reader, memory, now, known.get(memory.id) or self._gate.rules.read(memory), scopes[memory.scope]
             )
             for memory in made
         ]
 
-    def _understand_one(
+    def _reconcile_one(
         self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime, reading: ParsedText, scope: int
     ) -> Memory:
         rules, table = self._gate.rules, facts.SqliteFacts(connection, scope)
@@ -89,8 +91,8 @@ class Reconciliation:
         outcomes = rules.record_facts(table, memory, reading.facts)
         return self._follow(connection, reader, memory, outcomes, Occasion.STATED, now)
 
-    def retiered(self, connection: apsw.Connection, memory: Memory) -> None:
-        """Apply a changed tier. The text is the same, so no fact is compared; a memory in the clear is listed by its mentions."""
+    def apply_tier(self, connection: apsw.Connection, memory: Memory) -> None:
+        """Apply the changed tier of a memory. Its facts are the same; it has mentions only if it is cleartext now."""
         rules = self._gate.rules
         sensitivity.propagate_tier(connection, rules, memory)
         if memory.tier is Sensitivity.CLEARTEXT:
@@ -114,23 +116,23 @@ class Reconciliation:
         )
 
     def apply(self, connection: apsw.Connection, reader: Reader, memory: Memory, decided: Consequences, now: datetime) -> Memory:
-        """Store the edges, statuses and the confidence that the rules decided; returns the memory as it is then."""
+        """Store the edges, statuses and the confidence that the rules decided; return the changed memory."""
         links.put(connection, writable(reader), decided.edges, now, self._gate.rules)
         for memory_id, reason in decided.superseded:
-            moved = self.move(connection, reader, memory_id, Status.SUPERSEDED, reason, now)
+            moved = self.set_status(connection, reader, memory_id, Status.SUPERSEDED, reason, now)
             if moved.id == memory.id:
                 memory = moved
             else:
                 working.delete_handoffs_with(connection, [moved.text])
-        for memory_id in decided.weakened:  # inferences from the facts that are left are made again by a dream
-            self.unfound(connection, memory_rows.required(connection, writable(reader), memory_id).key, now)
+        for memory_id in decided.weakened:  # a dream infers again from the facts that are left
+            self.invalidate_inferences(connection, memory_rows.required(connection, writable(reader), memory_id).key, now)
         if decided.confidence == memory.confidence:
             return memory
         new = replace(memory, confidence=decided.confidence)
         memory_rows.rewrite(connection, memory, new)
         return new
 
-    def said_again(
+    def corroborate(
         self,
         connection: apsw.Connection,
         reader: Reader,
@@ -139,7 +141,7 @@ class Reconciliation:
         now: datetime,
         stated: Sequence[Fact] | None = None,
     ) -> None:
-        """Corroborate a memory that these turns state again; a contradiction may be decided by it.
+        """Corroborate a memory that these turns state again, which may settle a contradiction.
 
         `stated`: its facts, if the caller knows them; else they are read from its words.
         """
@@ -151,44 +153,45 @@ class Reconciliation:
         turns.update_surroundings(connection, sources[:1])
         scope = intern(connection, new.scope)
         if stated is not None or new.source is not old.source:
-            self._understand_one(connection, reader, new, now, rules.read(new, stated), scope)
+            self._reconcile_one(connection, reader, new, now, rules.read(new, stated), scope)
         elif facts.is_contested(connection, new.key):
             outcomes = rules.settle(facts.SqliteFacts(connection, scope), new)
             self._follow(connection, reader, new, outcomes, Occasion.CORROBORATED, now)
 
-    def move(
+    def set_status(
         self, connection: apsw.Connection, reader: Reader, memory_id: str, status: Status, reason: str, now: datetime
     ) -> Memory:
+        """Change the status of a memory, with its consequences for facts and inferences; return the changed memory."""
         old = memory_rows.required(connection, writable(reader), memory_id)
         if old.status is status:
             return old
-        if status is Status.ACTIVE and _lost(connection, old.key):
+        if status is Status.ACTIVE and _lost_premises(connection, old.key):
             raise Conflict("what this was inferred from no longer holds.", way_out="Restore that, or say this in your own words.")
         new = replace(old, status=status, updated_at=now)
         memory_rows.rewrite(connection, old, new, reason)
         if status is Status.ACTIVE:
             self._reinstate(connection, reader, new, now)
-        elif status not in _STANDING:
-            self.unfound(connection, old.key, now)
+        elif status not in _VALID:
+            self.invalidate_inferences(connection, old.key, now)
         return new
 
     def _reinstate(self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime) -> None:
-        """Let the facts of a memory hold again: older memories are outdated by them, and later ones dispute them."""
+        """Let the facts of a memory hold again: they outdate older memories and are disputed by later ones."""
         facts.reopen(connection, memory.key)
         outcomes = self._gate.rules.settle(facts.SqliteFacts(connection, intern(connection, memory.scope)), memory)
         self._follow(connection, reader, memory, outcomes, Occasion.REINSTATED, now)
 
-    def unfound(self, connection: apsw.Connection, premise: int, now: datetime) -> None:
+    def invalidate_inferences(self, connection: apsw.Connection, premise: int, now: datetime) -> None:
         """Invalidate all memories inferred from a premise that no longer holds (K11), in every scope."""
         waiting = [premise]
         while waiting:
-            for old in memory_rows.by_ids(connection, _ANYONE, _inferred_from(connection, waiting.pop())):
-                if old.status in _STANDING:
-                    gone = replace(old, status=Status.INVALIDATED, updated_at=now)
-                    memory_rows.rewrite(connection, old, gone, "what it was inferred from no longer holds")
+            for old in memory_rows.by_ids(connection, _ANYONE, _inferences_from(connection, waiting.pop())):
+                if old.status in _VALID:
+                    invalid = replace(old, status=Status.INVALIDATED, updated_at=now)
+                    memory_rows.rewrite(connection, old, invalid, "what it was inferred from no longer holds")
                     waiting.append(old.key)
 
-    def still_unfounded(self, connection: apsw.Connection, keys: Iterable[int], now: datetime) -> None:
-        """Of these, which an undo brought back, what was inferred from something that was corrected since goes again (M19)."""
-        for premise in {lost for key in keys for lost in _lost(connection, key)}:
-            self.unfound(connection, premise, now)
+    def invalidate_unfounded(self, connection: apsw.Connection, keys: Iterable[int], now: datetime) -> None:
+        """Invalidate those of the memories that an undo brought back whose premises were corrected since (M19)."""
+        for premise in {premise for key in keys for premise in _lost_premises(connection, key)}:
+            self.invalidate_inferences(connection, premise, now)
