@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from engram.crypto.process import wipe_file
 from engram.errors import ContentTooLarge, EngramError, InvalidContent
-from engram.files import imports
+from engram.files import formats
 from engram.settings import Settings
 from engram.types import Memory, Turn
 
@@ -52,8 +52,8 @@ CLAUDE = [
 
 def taken(path: Path, form: str | None = None, limits: Settings | None = None) -> tuple[list[Any], list[tuple[int, str]]]:
     refused: list[tuple[int, str]] = []
-    found = imports.read(
-        path, form or imports.format_of(path), limits or Settings(), lambda _, line, why: refused.append((line, why))
+    found = formats.read(
+        path, form or formats.format_of(path), limits or Settings(), lambda _, line, why: refused.append((line, why))
     )
     return list(found), refused
 
@@ -67,7 +67,7 @@ def zipped(path: Path, members: dict[str, bytes]) -> Path:
 
 def test_of_a_chatgpt_conversation_the_branch_last_shown_is_read(tmp_path: Path) -> None:
     path = zipped(tmp_path / "export.zip", {"conversations.json": json.dumps(CHATGPT).encode(), "user.json": b"{}"})
-    assert imports.format_of(path) == "chatgpt"
+    assert formats.format_of(path) == "chatgpt"
     found, refused = taken(path)
     assert [(turn.speaker, turn.text, turn.session) for turn in found] == [
         ("user", "I moved to Porto.", "c1"),
@@ -95,7 +95,7 @@ def test_all_files_of_an_export_are_read(tmp_path: Path) -> None:
 def test_a_claude_export_is_read_as_turns(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps(CLAUDE))
-    assert imports.format_of(path) == "claude"
+    assert formats.format_of(path) == "claude"
     found, _ = taken(path)
     assert [(turn.speaker, turn.text, turn.ref) for turn in found] == [
         ("user", "I drink green tea.", "k1/m1"),
@@ -144,7 +144,7 @@ def test_a_mem0_export_is_read_as_memories(tmp_path: Path) -> None:
         {"id": "2"},
     ]
     path.write_text(json.dumps({"results": held}))
-    assert imports.format_of(path) == "mem0"
+    assert formats.format_of(path) == "mem0"
     found, refused = taken(path)
     assert [(one.text, dict(one.attributes)) for one in found if isinstance(one, Memory)] == [("Likes tea", {"topic": "drinks"})]
     assert refused == [(2, "not a mem0 memory")]
@@ -158,7 +158,7 @@ def test_the_file_of_the_reference_memory_server_is_read_as_memories(tmp_path: P
         {"type": "nothing"},
     ]
     path.write_text("\n".join(json.dumps(row) for row in rows))
-    assert imports.format_of(path) == "mcp-memory"
+    assert formats.format_of(path) == "mcp-memory"
     found, refused = taken(path)
     assert [one.text for one in found] == ["Ada (person): likes tea", "Ada (person): lives in Porto", "Ada works at Acme"]
     assert refused == [(3, "neither an entity nor a relation")]
@@ -178,7 +178,7 @@ def legacy(path: Path) -> Path:
 def test_a_flat_table_of_memories_is_read_and_never_written(tmp_path: Path) -> None:
     path = legacy(tmp_path / "engine.db")
     before = path.read_bytes()
-    assert imports.format_of(path) == "sqlite"
+    assert formats.format_of(path) == "sqlite"
     found, refused = taken(path)
     assert [(one.text, one.importance, dict(one.attributes)) for one in found] == [
         ("Ada likes tea", 0.8, {"legacy_id": "m1", "legacy_agent_id": "rex"})
@@ -212,7 +212,7 @@ def test_a_zip_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
 
 def test_the_root_of_the_disk_is_refused_as_a_folder_of_notes() -> None:
     with pytest.raises(InvalidContent):
-        imports.format_of(Path("/"))
+        formats.format_of(Path("/"))
 
 
 @pytest.mark.parametrize(("name", "form"), [("t.jsonl.gz", "jsonl"), ("m.jsonl.gz", "mcp-memory"), ("t.txt.gz", "text")])

@@ -1,4 +1,4 @@
-"""Export a vault as plaintext for people and other programs: JSON, Markdown, plain text."""
+"""Export a vault to one file: an archive under a passphrase, or plaintext as JSON, Markdown or plain text."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from engram.errors import Conflict, DiskFull, InvalidContent, NotFound
-from engram.files import records
+from engram.env import Env
+from engram.errors import AccessDenied, Conflict, DiskFull, InvalidContent, InvalidQuery, NotFound
+from engram.files import archive, records
+from engram.settings import Settings
 from engram.store.folder import private_file
-from engram.types import Edge, Memory, Status, Turn
+from engram.store.ports import Store
+from engram.types import Edge, Memory, Reader, Report, Status, Turn
 
 Page = tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]
 """Memories with the numbers of their source turns, those turns, and the edges of these memories."""
@@ -19,6 +22,74 @@ Page = tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]
 FORMS = ("archive", "json", "markdown", "text")
 MARK = "<!-- engram: written to be read; import an archive or JSON instead -->"
 """The first line of our Markdown; an import recognizes it and refuses the file, whose bullets are no notes."""
+
+
+_PAGE = 200
+_LEAST_PASSPHRASE = 8
+
+
+def export_vault(
+    store: Store,
+    reader: Reader,
+    path: str | Path,
+    settings: Settings,
+    env: Env,
+    *,
+    passphrase: str | None,
+    form: str,
+    confirm: bool,
+    overwrite: bool,
+) -> Report:
+    """Write all memories that a reader sees to one file, in one of `FORMS`. Plaintext needs `confirm`."""
+    place = Path(path).expanduser()
+    if form not in FORMS:
+        raise InvalidQuery(f"there is no export as {form!r}.", way_out=f"Take one of: {', '.join(FORMS)}.")
+    if form != "archive" and not confirm:
+        raise AccessDenied(
+            f"{form} is plaintext: whoever reads the file reads the memories.",
+            way_out="Confirm it (`confirm=True`, `--plaintext`), or export an archive.",
+        )
+    check_target(place, overwrite=overwrite)
+    secret = _checked_passphrase(passphrase) if form == "archive" else ""
+    pages = _pages(store, reader)
+    with _target(place, overwrite=overwrite) as file:
+        if form == "archive":
+            about = {"made_at": env.now().isoformat()}
+            lines = records.lines(pages)
+            count = archive.write(file, lines, secret, log_n=settings.scrypt_log_n, random=env.random, about=about)
+        else:
+            count = _write_plain(file, form, pages)
+        size = file.tell()
+    return Report(operation="export", counts={"records": count, "bytes": size})
+
+
+def _checked_passphrase(given: str | None) -> str:
+    """Return a passphrase for an archive. Raise InvalidQuery if it is short: anyone with the file can try any number."""
+    if not given:
+        raise InvalidQuery(
+            "an archive needs a passphrase.",
+            way_out="Give one of several words that nobody would guess; a command takes it from standard input.",
+        )
+    if len(given) < _LEAST_PASSPHRASE:
+        raise InvalidQuery(
+            f"a passphrase of fewer than {_LEAST_PASSPHRASE} characters is guessed quickly.",
+            way_out="Give one of several words that nobody would guess.",
+        )
+    return given
+
+
+def _pages(store: Store, reader: Reader) -> Iterator[Page]:
+    after = 0
+    while True:
+        memories, said, edges = store.memories.export(reader, after=after, limit=_PAGE)
+        if not memories:
+            return
+        sources_of: dict[int, list[int]] = {}
+        for memory, number, _ in said:
+            sources_of.setdefault(memory, []).append(number)
+        turns = {number: turn for _, number, turn in said}
+        yield [(memory, sources_of.get(memory.key, [])) for memory in memories], list(turns.items()), edges
+        after = memories[-1].key
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
@@ -32,7 +103,7 @@ def check_target(path: Path, *, overwrite: bool) -> None:
 
 
 @contextmanager
-def target(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+def _target(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """Open the file to write to, readable by its owner only; it gets its name once it is complete."""
     check_target(path, overwrite=overwrite)
     try:
@@ -42,7 +113,7 @@ def target(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         raise DiskFull(f"{path} cannot be written ({error.strerror or type(error).__name__}).") from None
 
 
-def write(file: BinaryIO, form: str, pages: Iterable[Page]) -> int:
+def _write_plain(file: BinaryIO, form: str, pages: Iterable[Page]) -> int:
     """Write in one of `FORMS` except `archive`; return the number of records or memories."""
     count = 0
     for count, piece in enumerate(_WRITERS[form](iter(pages))):  # noqa: B007  the first piece is the header

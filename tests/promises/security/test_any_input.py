@@ -24,7 +24,7 @@ from serve.talking import As
 import engram
 from engram.engine import Engram
 from engram.errors import EngramError
-from engram.files import archive, imports, records
+from engram.files import archive, formats, records
 from engram.models import language_models
 from engram.serve.hook import events, transcripts
 from engram.serve.hook.events import InvalidEvent
@@ -197,7 +197,7 @@ def test_any_bytes_are_read_as_any_format_or_refused(tmp_path: Path, content: by
     file = tmp_path / "file"
     file.write_bytes(content)
     try:
-        read = imports.own_records if form == "json" else lambda path, limits, refused: imports.read(path, form, limits, refused)
+        read = formats.own_records if form == "json" else lambda path, limits, refused: formats.read(path, form, limits, refused)
         found = list(read(file, Settings(), lambda *_: None))
     except EngramError:
         return
