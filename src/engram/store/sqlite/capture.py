@@ -13,6 +13,7 @@ from engram.guard.visibility import Visibility, readable, require_writable, writ
 from engram.store.ports import DuplicateTurns
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import feedback, memory_rows, turns, vectors
+from engram.store.sqlite.rows import intern
 from engram.store.validation import check_memory, check_scope, check_turn
 from engram.text.terms import identity_of
 from engram.types import Draft, Fact, Memory, Policy, Reader, Scope, Space, Status, Turn
@@ -85,11 +86,12 @@ class Capture:
             def work(connection: apsw.Connection) -> list[Memory]:
                 # Looked up in the transaction: another thread or process may have stored the same since the caller looked.
                 own = readable(replace(reader, scope=scope, policy=Policy.OWN))
-                _refuse_stored_refs(connection, own, said)
+                if refs := [turn.ref for turn in said if turn.ref]:
+                    _refuse_stored(connection, own, refs)
                 existing = _existing(connection, own, batch)
                 new = [draft for draft in batch.drafts if batch.digests[draft.memory.id] not in existing]
-                waiting = to_micros(now) if wait else 0
-                keys, made = turns.capture(connection, scope, said, new, _space_key(connection, space, batch), waiting)
+                keys = turns.record(connection, scope, said, to_micros(now) if wait else 0) if said else []
+                made = _insert(connection, keys, new, _space_key(connection, space, batch))
                 made = self._reconciliation.reconcile(connection, reader, made, now, batch.readings)
                 memories = self._with_existing(connection, reader, batch, existing, made, keys, now)
                 for memory_id, numbers in (again or {}).items():
@@ -163,7 +165,7 @@ class Capture:
                     return []  # another process has read them since, or some were erased
                 existing = _existing(connection, readable(replace(reader, policy=Policy.OWN)), batch)
                 new = [draft for draft in batch.drafts if batch.digests[draft.memory.id] not in existing]
-                made = turns.keep(connection, keys, new, _space_key(connection, space, batch))
+                made = _insert(connection, keys, new, _space_key(connection, space, batch))
                 memories = self._reconciliation.reconcile(connection, reader, made, now, batch.readings)
                 for memory_id, numbers in (again or {}).items():
                     memory = memory_rows.required(connection, writable(reader), memory_id)
@@ -180,9 +182,8 @@ class Capture:
             return self._gate.write(reader, "distil", work, count=len(keys))
 
 
-def _refuse_stored_refs(connection: apsw.Connection, own: Visibility, said: Sequence[Turn]) -> None:
-    stored = turns.known_refs(connection, own, [turn.ref for turn in said if turn.ref])
-    if stored:
+def _refuse_stored(connection: apsw.Connection, own: Visibility, refs: Sequence[str]) -> None:
+    if stored := turns.known_refs(connection, own, refs):
         raise DuplicateTurns(stored)
 
 
@@ -190,6 +191,24 @@ def _existing(connection: apsw.Connection, own: Visibility, batch: _Batch) -> _E
     same = memory_rows.by_digest(connection, own, list(batch.digests.values()))
     others = [digest for digest in batch.digests.values() if digest not in same]
     return _Existing(same, feedback.corrected(connection, own, others))
+
+
+def _insert(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[Draft], space: int | None) -> list[Memory]:
+    """Insert memories drafted from stored turns, given by their keys, with their vectors."""
+    sourced = sorted({keys[number] for draft in drafts for number in draft.turns})
+    surroundings = {key: turns.turn_surroundings(connection, key) for key in sourced}
+    scopes = {scope: intern(connection, scope) for scope in {draft.memory.scope for draft in drafts}}
+    memories = []
+    for draft in drafts:
+        sources = [keys[number] for number in draft.turns]
+        around = surroundings[sources[0]] if sources else ""
+        memory = memory_rows.insert(connection, draft.memory, around, scopes[draft.memory.scope])
+        if sources:
+            turns.link(connection, memory.key, sources)
+        if draft.vector is not None and space is not None:
+            vectors.put(connection, memory.key, space, draft.vector)
+        memories.append(memory)
+    return memories
 
 
 def _space_key(connection: apsw.Connection, space: Space | None, batch: _Batch) -> int | None:

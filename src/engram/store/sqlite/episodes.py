@@ -13,7 +13,7 @@ from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import Visibility, readable, require_writable, writable
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import edges, memory_rows, rows, turns, vectors
+from engram.store.sqlite import edges, memory_rows, rows, vectors
 from engram.store.sqlite.visibility import predicate
 from engram.store.validation import bounded, check_event, check_memory, check_participants, check_period, dated
 from engram.types import Draft, Edge, Memory, Policy, Reader, Space
@@ -67,7 +67,8 @@ class Episodes:
 
             def work(connection: apsw.Connection) -> Episode:
                 before = last_ended(connection, here, born.session) if born.session else None
-                memory = turns.keep_draft(connection, replace(draft, memory=born), space)
+                memory = memory_rows.insert(connection, born)
+                vectors.put_new(connection, memory.key, space, draft.vector)
                 begun = insert(connection, memory, goal, now, participants)
                 links = [Edge(memory.id, cause, CAUSED_BY) for cause in dict.fromkeys(caused_by)]
                 links += [Edge(memory.id, before, FOLLOWS)] if before is not None else []

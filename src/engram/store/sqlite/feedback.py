@@ -16,7 +16,7 @@ from engram.errors import InvalidContent, InvalidQuery
 from engram.guard.visibility import Visibility, readable, writable
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import edges, facts, memory_rows, turns, vectors
+from engram.store.sqlite import edges, facts, memory_rows, vectors
 from engram.store.sqlite.rows import intern
 from engram.store.sqlite.visibility import predicate
 from engram.store.validation import check_memory
@@ -247,9 +247,9 @@ class Feedback:
         space: Space | None,
         now: datetime,
     ) -> Memory:
-        key = vectors.own_space(connection, space) if vector else None
-        made = turns.capture(connection, memory.scope, [], [Draft(memory=memory, vector=vector)], key)[1]
-        return self._reconciliation.reconcile(connection, reader, made, now, {memory.id: reading})[0]
+        stored = memory_rows.insert(connection, memory)
+        vectors.put_new(connection, stored.key, space, vector)
+        return self._reconciliation.reconcile(connection, reader, [stored], now, {memory.id: reading})[0]
 
     def corrected(self, reader: Reader, wanted: Sequence[bytes]) -> dict[bytes, Memory]:
         """Map those of these digests whose wording was corrected to its replacement."""

@@ -86,9 +86,11 @@ class Reconciliation:
     def _reconcile_one(
         self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime, reading: ParsedText, scope: int
     ) -> Memory:
-        rules, table = self._gate.rules, facts.SqliteFacts(connection, scope)
-        rules.record_mentions(table.entities, memory.key, reading.mentions)
-        outcomes = rules.record_facts(table, memory, reading.facts)
+        rules = self._gate.rules
+        rules.record_mentions(entities.SqliteEntities(connection, scope), memory.key, reading.mentions)
+        if not reading.facts:
+            return memory
+        outcomes = rules.record_facts(facts.SqliteFacts(connection, scope), memory, reading.facts)
         return self._follow(connection, reader, memory, outcomes, Occasion.STATED, now)
 
     def apply_tier(self, connection: apsw.Connection, memory: Memory) -> None:

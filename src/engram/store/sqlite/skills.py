@@ -12,7 +12,7 @@ from engram.env import from_micros
 from engram.guard.visibility import Visibility, readable, require_writable, writable
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import edges, memory_rows, turns, vectors
+from engram.store.sqlite import edges, memory_rows, vectors
 from engram.store.sqlite.rows import Value, micros
 from engram.store.sqlite.visibility import predicate
 from engram.store.validation import check_memory, dated
@@ -71,9 +71,9 @@ class Skills:
         self, connection: apsw.Connection, reader: Reader, draft: Draft, space: Space | None, now: datetime
     ) -> Memory:
         if not draft.memory.id:
-            return turns.keep_draft(
-                connection, replace(draft, memory=self._gate.new_memory(draft.memory, draft.memory.scope, now)), space
-            )
+            memory = memory_rows.insert(connection, self._gate.new_memory(draft.memory, draft.memory.scope, now))
+            vectors.put_new(connection, memory.key, space, draft.vector)
+            return memory
         old = memory_rows.required(connection, writable(reader), draft.memory.id)
         changed = draft.memory.text != old.text
         new = dated(draft.memory, version=old.version + changed, updated_at=now, status=old.status, key=old.key)

@@ -15,18 +15,16 @@ import apsw
 from engram.env import from_micros, to_micros
 from engram.guard.visibility import Visibility, readable, require_owner
 from engram.store.sqlite import connection as sealed
-from engram.store.sqlite import memory_rows, text_index, vectors
+from engram.store.sqlite import memory_rows, text_index
 from engram.store.sqlite.rows import intern
 from engram.store.sqlite.visibility import predicate
 from engram.types import (
-    Draft,
     Memory,
     PendingTurn,
     Policy,
     Reader,
     Scope,
     Sensitivity,
-    Space,
     Status,
     Turn,
     scope_values,
@@ -112,46 +110,20 @@ class Turns:
             return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM turns WHERE at < ?)", (moment,)).get)
 
 
-def capture(
-    connection: apsw.Connection,
-    scope: Scope,
-    turns: Sequence[Turn],
-    drafts: Sequence[Draft],
-    space: int | None,
-    waiting: int = 0,
-) -> tuple[list[int], list[Memory]]:
-    """Store turns and the memories drafted from them. Times and sessions of the turns are set by the caller.
+def record(connection: apsw.Connection, scope: Scope, turns: Sequence[Turn], waiting: int = 0) -> list[int]:
+    """Store turns and return their keys. Their times and sessions are set by the caller.
 
-    `waiting`: since when (µs) they wait for a model to read them; 0 if none will.
+    `waiting`: since when (µs) they wait for a model to read them; 0 if none will. The turn before the first of each session has a
+    new neighbour, which belongs to the surroundings of its memories.
     """
     place = intern(connection, scope)
-    keys = [_record(connection, place, turn, waiting) for turn in turns]
-    kept = keep(connection, keys, drafts, space)
+    keys = [_insert(connection, place, turn, waiting) for turn in turns]
     for session in dict.fromkeys(turn.session or "" for turn in turns):
         first = next(key for key, turn in zip(keys, turns, strict=True) if (turn.session or "") == session)
         before = _neighbour(connection, first, "<")
         if before is not None:
             update_surroundings(connection, [before])
-    return keys, kept
-
-
-def keep(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[Draft], space: int | None) -> list[Memory]:
-    """Store memories drafted from stored turns, given by their keys."""
-    frames = {
-        key: turn_surroundings(connection, key) for key in sorted({keys[number] for draft in drafts for number in draft.turns})
-    }
-    places = {scope: intern(connection, scope) for scope in {draft.memory.scope for draft in drafts}}
-    kept = []
-    for draft in drafts:
-        sources = [keys[number] for number in draft.turns]
-        around = frames[sources[0]] if sources else ""
-        memory = memory_rows.insert(connection, draft.memory, around, places[draft.memory.scope])
-        if sources:
-            link(connection, memory.key, sources)
-        if draft.vector is not None and space is not None:
-            vectors.put(connection, memory.key, space, draft.vector)
-        kept.append(memory)
-    return kept
+    return keys
 
 
 def link(connection: apsw.Connection, memory: int, turns: Sequence[int]) -> None:
@@ -373,7 +345,7 @@ def _turn(row: Sequence[Any]) -> Turn:
     return Turn(text, speaker, from_micros(at), session, ref or None, Sensitivity(tier))
 
 
-def _record(connection: apsw.Connection, place: int, turn: Turn, waiting: int) -> int:
+def _insert(connection: apsw.Connection, place: int, turn: Turn, waiting: int) -> int:
     said_at = to_micros(_said_at(turn))
     text = turn.text if turn.tier is Sensitivity.CLEARTEXT else ""  # sealed below: what seals it is bound to its key
     values: tuple[Any, ...] = (place, turn.session or "", turn.speaker, text, said_at, turn.ref or "", waiting, turn.tier)
@@ -409,9 +381,3 @@ def _neighbour(connection: apsw.Connection, turn: int, way: str) -> int | None:
         (turn,),
     ).get
     return None if key is None else int(key)
-
-
-def keep_draft(connection: apsw.Connection, draft: Draft, space: Space | None) -> Memory:
-    """Store a memory that came from no turn, with its vector if the vault's space holds the same model."""
-    key = vectors.own_space(connection, space) if draft.vector else None
-    return keep(connection, [], [draft], key)[0]

@@ -208,6 +208,13 @@ def put(connection: apsw.Connection, memory: int, space: int, vector: bytes) -> 
     connection.execute(sql, (space, vector, vector, memory))
 
 
+def put_new(connection: apsw.Connection, memory: int, space: Space | None, vector: bytes | None) -> None:
+    """Store the vector of a memory inserted in this transaction, unless the space belongs to another model."""
+    key = own_space(connection, space) if vector else None
+    if vector and key is not None:
+        put(connection, memory, key, vector)
+
+
 def vectors(connection: apsw.Connection, seen: Visibility, where: Filter, space: str) -> Iterable[tuple[int, bytes]]:
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)
