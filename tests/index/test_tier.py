@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from index.sources import DIMENSIONS, clustered
 
 from engram.index.vectors.exact import Exact, blas, simd
-from engram.index.vectors.matrix import BLOCK, Rows, quantize
+from engram.index.vectors.matrix import BLOCK, Allowed, Mask, Rows, quantize
 from engram.index.vectors.quantized import Quantized
-from engram.index.vectors.tier import Allowed, Mask, NearestRows, VectorTier
+from engram.index.vectors.tier import NearestRows, VectorTier
 from engram.models.embedders import Vectors, unit
 
 needs_numkong = pytest.mark.skipif(find_spec("numkong") is None, reason="numkong is not installed")

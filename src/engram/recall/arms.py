@@ -13,6 +13,7 @@ import numpy as np
 
 from engram.errors import EmbeddingError
 from engram.index.term_plan import TermPlanner
+from engram.index.vectors.filters import has_columns
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embedders import Embedder, Vectors
 from engram.recall.activation import LinkPath, spread
@@ -72,7 +73,7 @@ class Arms:
         """Return the memories nearest in meaning, with the mean and spread of this question's cosines to any memory."""
         if query is None or self._embedder is None or not self._vectors_match_model(notes) or self._index is None:
             return []
-        within = None if plan.where.indexed else self._store.memories.keys_having(reader, plan.where)
+        within = None if has_columns(plan.where) else self._store.memories.keys_having(reader, plan.where)
         near = self._index.search(reader, query, plan.breadth, where=plan.where, within=within)
         if near is None:  # `score_all` reads the vectors of what the other arms find
             notes.append("the vector index is still loading: only the memories found by words were compared by meaning.")
@@ -83,7 +84,7 @@ class Arms:
     def add_time(self, reader: Reader, plan: Plan, query: Vectors | None, arms: list[ArmResult]) -> list[ArmResult]:
         """Add to the vector arm the nearest memories of the time that the question names: among all memories they may be far."""
         when, vector_arm = plan.analysis.when, _vector_arm(arms)
-        if when is None or query is None or vector_arm is None or self._index is None or not plan.where.indexed:
+        if when is None or query is None or vector_arm is None or self._index is None or not has_columns(plan.where):
             return arms
         slack = max(when[1] - when[0], _TIME_SLACK)
         since, until = _earlier(when[0], slack), _later(when[1], slack)
@@ -132,7 +133,7 @@ class Arms:
     def entity(self, reader: Reader, plan: Plan) -> list[ArmResult]:
         """Return the memories that name, under any alias, the entity the question asks everything about, the latest first."""
         about = plan.analysis.about
-        named = self._store.entities.get(reader, about) if about and plan.where.indexed else None
+        named = self._store.entities.get(reader, about) if about and has_columns(plan.where) else None
         if named is None:
             return []
         allowed = set(named[1]) if not is_narrow(plan.where) else set(self._store.memories.keys_having(reader, plan.where))

@@ -19,6 +19,7 @@ import numpy as np
 from engram.deadline import check_deadline, future_result
 from engram.env import Env
 from engram.errors import EmbeddingError, StorageError
+from engram.index.vectors.filters import has_columns
 from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.matrix import encode
 from engram.models.embedders import Embedder, Vectors
@@ -211,9 +212,9 @@ class Searcher:
         if explanation is not None:
             return explanation
         where = trace.plan.where
-        if where.indexed and (reason := explain.filtered(where, memory)):
+        if has_columns(where) and (reason := explain.filtered(where, memory)):
             return Explanation(id=memory.id, stage=Stage.FILTER, reason=reason)
-        if not where.indexed and memory.key not in self._store.memories.keys_having(reader, where):
+        if not has_columns(where) and memory.key not in self._store.memories.keys_having(reader, where):
             return Explanation(id=memory.id, stage=Stage.FILTER, reason="the filters, or the moment asked about, exclude it")
         return explain.not_a_candidate(trace.arms, memory, self._arms.cosine(reader, trace.vector, memory.key), planned.terms)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from engram.errors import ConfigInvalid
 from engram.log import Log
-from engram.settings.file import Unreadable, file_stamp, file_text, parsed, write_line
+from engram.settings.file import Unreadable, file_text, parsed, write_line
 from engram.settings.folders import config_path
 from engram.settings.table import IDENTITY, RETIRED, TABLE, Settings
 from engram.settings.tunable import Value
@@ -184,7 +184,7 @@ class LiveSettings:
         moment = self._monotonic()
         if moment - self._looked_at >= _LOOK_AGAIN_S:
             self._looked_at = moment
-            if file_stamp(self._path) != self._stamp:
+            if _file_stamp(self._path) != self._stamp:
                 self.reload()
         return self._now
 
@@ -231,7 +231,7 @@ class LiveSettings:
                 raise ConfigInvalid(warning.split(";")[0] + ".", way_out=f"Correct ENGRAM_{name.upper()} or {self._path}.")
 
     def _load(self) -> Settings:
-        self._stamp = file_stamp(self._path)
+        self._stamp = _file_stamp(self._path)
         warnings: list[str] = []
         try:
             self._from_file = parsed(file_text(self._path))
@@ -254,3 +254,12 @@ class LiveSettings:
                 log.warning("%s", warning)
         self.warnings = tuple(warnings)
         return settings
+
+
+def _file_stamp(path: Path) -> tuple[int, ...] | None:
+    """Return inode, time and size of the file, which differ after every save; None if there is no file."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size

@@ -46,15 +46,6 @@ def parsed(text: str) -> dict[str, object]:
         raise Unreadable(type(error).__name__) from error
 
 
-def file_stamp(path: Path) -> tuple[int, ...] | None:
-    """Return inode, time and size of the file, which differ after every save; None if there is no file."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return None
-    return stat.st_ino, stat.st_mtime_ns, stat.st_size
-
-
 # ── writing ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -33,11 +33,6 @@ class Filter:
     scope: Scope = _ANYWHERE
     fresh: bool = False
 
-    @property
-    def indexed(self) -> bool:
-        """Can a vector index apply all of it by what it holds itself? If not, it is told the keys."""
-        return not self.attributes and self.as_of is None and self.scope == _ANYWHERE
-
 
 @frozen
 class CandidateTraits:

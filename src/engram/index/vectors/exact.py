@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from engram.index.vectors.matrix import Codes, Rows, quantize
-from engram.index.vectors.tier import Allowed, NearestRows, Numbers, Scores, SealedSegments, Stop
+from engram.index.vectors.matrix import Allowed, Codes, Numbers, Rows, Scores, quantize
+from engram.index.vectors.tier import NearestRows, SealedSegments, Stop
 from engram.models.embedders import Vectors
 
 Kernel = Callable[[Vectors], Callable[[Codes], Scores]]

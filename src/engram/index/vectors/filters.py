@@ -15,17 +15,24 @@ import numpy.typing as npt
 
 from engram.env import to_micros
 from engram.guard.visibility import Visibility
-from engram.index.vectors.matrix import Column, Rows
-from engram.index.vectors.tier import Allowed, Keys, Mask, Numbers
+from engram.index.vectors.matrix import Allowed, Column, Keys, Mask, Numbers, Rows
 from engram.values.frozen import frozen
+from engram.values.identity import Scope
 from engram.values.query import Filter
+
+_ANYWHERE = Scope()
+
+
+def has_columns(where: Filter) -> bool:
+    """Return True if the index has columns for all conditions of a filter; else the store must find the keys."""
+    return not where.attributes and where.as_of is None and where.scope == _ANYWHERE
 
 
 @frozen
 class RowFilter:
     """Everything a mask depends on: the reader's visibility and the filter. It is the key under which the mask is cached.
 
-    `Filter.attributes` and `Filter.as_of` have no column; the store looks them up.
+    Conditions without a column (`has_columns`) are looked up by the store.
     """
 
     visibility: Visibility

@@ -24,11 +24,11 @@ from engram.errors import DimensionMismatch, EncryptionFailed, EngramError, Inva
 from engram.guard.visibility import Visibility, readable
 from engram.index.vectors import snapshot as snapshots
 from engram.index.vectors import tiers
-from engram.index.vectors.filters import FilterColumns, RowFilter
+from engram.index.vectors.filters import FilterColumns, RowFilter, has_columns
 from engram.index.vectors.loaded import LoadedIndex, RowBatch, key_array, vectors_of
-from engram.index.vectors.matrix import Rows, rotate, rotate_back
+from engram.index.vectors.matrix import Allowed, Keys, Numbers, Rows, Scores, rotate, rotate_back
 from engram.index.vectors.snapshot import SnapshotContent, SnapshotState
-from engram.index.vectors.tier import Allowed, Keys, Numbers, Scores, SealedSegments
+from engram.index.vectors.tier import SealedSegments
 from engram.index.vectors.tiers import VectorLimits
 from engram.log import Log
 from engram.models.embedders import Vectors
@@ -234,7 +234,7 @@ class LiveIndex:
         self, reader: Reader, where: Filter, within: Collection[int] | None
     ) -> tuple[LoadedIndex | None, Allowed | None]:
         """Return the up-to-date index and the mask of the rows that this reader may find."""
-        if not where.indexed and within is None:
+        if not has_columns(where) and within is None:
             raise InvalidQuery("the index cannot filter by attributes or a past time; pass the keys that the store found.")
         self._wait_briefly()
         condition, latest = RowFilter.of(readable(reader), where), self._source.changes.latest(self._owner)
@@ -473,14 +473,16 @@ class LiveIndex:
 
     def _needs_maintenance(self, index: LoadedIndex) -> bool:
         grown = abs(index.rows.count - self._maintained) >= max(_GROWTH, self._maintained // 8)
-        return grown or index.tier.unsealed or index.wasteful or self._tuning != (self._live.now.vector_backend, self._limits)
+        return (
+            grown or index.tier.unsealed or index.rows.wasteful or self._tuning != (self._live.now.vector_backend, self._limits)
+        )
 
     def _maintain(self) -> None:
         """Compact, choose the tier and seal, while searches go on. Only the worker replaces the index."""
         index = self._index
         if index is None or self._requests.closing:
             return
-        if index.wasteful:
+        if index.rows.wasteful:
             index, self._sealed = self._compacted(index), SealedSegments()  # rows have new numbers: stored segments do not fit
         tuning, choice = (self._live.now.vector_backend, self._limits), self._chosen(index)
         self._note = choice.note

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from engram.index.vectors.filters import ColumnValues, FilterColumns
-from engram.index.vectors.matrix import Codes, Rows, Scales, decode, restore
-from engram.index.vectors.tier import Keys, Mask, VectorTier
+from engram.index.vectors.matrix import Codes, Keys, Mask, Rows, Scales, decode, restore
+from engram.index.vectors.tier import VectorTier
 from engram.models.embedders import Vectors
 from engram.values.frozen import frozen
 from engram.values.query import SpaceRow
@@ -28,11 +28,6 @@ class LoadedIndex:
     @property
     def memory_bytes(self) -> int:
         return self.rows.memory_bytes + self.columns.memory_bytes + self.tier.memory_bytes
-
-    @property
-    def wasteful(self) -> bool:
-        """True if removed rows hold more than a quarter of the memory."""
-        return self.rows.removed > max(256, self.rows.count // 4)
 
     def background(self, query: Vectors, prior: tuple[float, float]) -> tuple[float, float]:
         """Return the mean and standard deviation of a rotated query's cosine over a sample of all vectors.

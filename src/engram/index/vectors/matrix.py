@@ -1,4 +1,4 @@
-"""The vectors in memory, shared by all tiers, and the stored form of a vector.
+"""The vectors in memory, shared by all tiers, the mask of the rows that a search may return, and the stored form of a vector.
 
 Rows are only appended and never change afterwards, so a search needs no lock: it reads the rows that existed when it began.
 Removing a row sets a bit. Codes are stored in blocks, so that growing copies nothing; the narrow columns are replaced by longer
@@ -20,16 +20,19 @@ vector is off by at most half a step per dimension, `√dimensions · largest / 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engram.errors import DimensionMismatch, EmbeddingFailed
-from engram.index.vectors.tier import Allowed, Keys, Numbers, Scores
 from engram.models.embedders import Vectors
 
+Mask = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float32]
 Codes = npt.NDArray[np.int8]
 Scales = npt.NDArray[np.float32]
 
@@ -126,6 +129,51 @@ class Column:
         self.values[count:need] = added
 
 
+class Allowed:
+    """The rows that a search may return: one boolean per row. A row past its end may not be returned."""
+
+    def __init__(self, mask: Mask) -> None:
+        self.mask = mask
+        self._bits: dict[tuple[int, int], npt.NDArray[np.uint8]] = {}
+
+    @classmethod
+    def only(cls, numbers: Numbers, count: int) -> Allowed:
+        mask = np.zeros(count, np.bool_)
+        mask[numbers] = True
+        return cls(mask)
+
+    def __len__(self) -> int:
+        return len(self.mask)
+
+    @cached_property
+    def count(self) -> int:
+        return int(np.count_nonzero(self.mask))
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        return np.flatnonzero(self.mask)
+
+    def covers(self, stop: int) -> bool:
+        """True if every row before `stop` is allowed."""
+        return self.count == len(self.mask) >= stop
+
+    def bits(self, start: int, stop: int) -> npt.NDArray[np.uint8]:
+        """Return the rows from `start` to `stop` as a bitmap, lowest bit first; cached."""
+        bitmap = self._bits.get((start, stop))
+        if bitmap is None:
+            bitmap = np.zeros((stop - start + 7) // 8, np.uint8)
+            packed = np.packbits(self.mask[start:stop], bitorder="little")
+            bitmap[: len(packed)] = packed
+            if len(self._bits) >= _BITMAPS:
+                self._bits = {}
+            self._bits[start, stop] = bitmap
+        return bitmap
+
+
+_BITMAPS = 16
+"""Bitmaps cached with one filter: more than an index has segments, so only those of merged segments are ever dropped."""
+
+
 class Rows:
     """Keys, scales, codes and removal bits of all rows, by row number."""
 
@@ -147,6 +195,11 @@ class Rows:
     @property
     def removed(self) -> int:
         return self._removed
+
+    @property
+    def wasteful(self) -> bool:
+        """True if removed rows hold more than a quarter of the memory."""
+        return self._removed > max(256, self._count // 4)
 
     def __len__(self) -> int:
         return self._count - self._removed

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from engram.index.vectors.exact import Kernel, best_kernel, nearest, nearest_many, scores_of, top_k
-from engram.index.vectors.matrix import Rows, restore
-from engram.index.vectors.tier import Allowed, NearestRows, Numbers, Scores, SealedSegments, Stop
+from engram.index.vectors.matrix import Allowed, Numbers, Rows, Scores, restore
+from engram.index.vectors.tier import NearestRows, SealedSegments, Stop
 from engram.models.embedders import Vectors
 from engram.values.frozen import frozen
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from engram.index.vectors.exact import Exact
 from engram.index.vectors.filters import FilterColumns, PackedColumns
 from engram.index.vectors.loaded import LoadedIndex
-from engram.index.vectors.matrix import BLOCK, Rows
-from engram.index.vectors.tier import Numbers, SealedSegments, VectorTier
+from engram.index.vectors.matrix import BLOCK, Numbers, Rows
+from engram.index.vectors.tier import SealedSegments, VectorTier
 from engram.values.frozen import frozen
 
 _VERSION = 1

@@ -1,71 +1,22 @@
-"""The protocol of a search tier, and the filter and result that pass through it.
+"""The protocol of a search tier, and its result.
 
-Vectors are identified by row number: `rows.Rows` counts from 0 and never reuses a number, so that a filter is a plain array of
+Vectors are identified by row number: `matrix.Rows` counts from 0 and never reuses a number, so that a filter is a plain array of
 booleans and no tier needs a map of its own. `live.LiveIndex` translates numbers into keys of memories.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from engram.index.vectors.matrix import Allowed, Numbers, Scores
 from engram.models.embedders import Vectors
 from engram.values.frozen import field, frozen
 
-Mask = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
-Keys = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.float32]
 Stop = Callable[[], bool]
-
-
-class Allowed:
-    """The rows that a search may return: one boolean per row. A row past its end may not be returned."""
-
-    def __init__(self, mask: Mask) -> None:
-        self.mask = mask
-        self._bits: dict[tuple[int, int], npt.NDArray[np.uint8]] = {}
-
-    @classmethod
-    def only(cls, numbers: Numbers, count: int) -> Allowed:
-        mask = np.zeros(count, np.bool_)
-        mask[numbers] = True
-        return cls(mask)
-
-    def __len__(self) -> int:
-        return len(self.mask)
-
-    @cached_property
-    def count(self) -> int:
-        return int(np.count_nonzero(self.mask))
-
-    @cached_property
-    def numbers(self) -> Numbers:
-        return np.flatnonzero(self.mask)
-
-    def covers(self, stop: int) -> bool:
-        """True if every row before `stop` is allowed."""
-        return self.count == len(self.mask) >= stop
-
-    def bits(self, start: int, stop: int) -> npt.NDArray[np.uint8]:
-        """Return the rows from `start` to `stop` as a bitmap, lowest bit first; cached."""
-        bitmap = self._bits.get((start, stop))
-        if bitmap is None:
-            bitmap = np.zeros((stop - start + 7) // 8, np.uint8)
-            packed = np.packbits(self.mask[start:stop], bitorder="little")
-            bitmap[: len(packed)] = packed
-            if len(self._bits) >= _BITMAPS:
-                self._bits = {}
-            self._bits[start, stop] = bitmap
-        return bitmap
-
-
-_BITMAPS = 16
-"""Bitmaps cached with one filter: more than an index has segments, so only those of merged segments are ever dropped."""
 
 
 @frozen
