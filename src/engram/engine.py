@@ -29,16 +29,30 @@ from engram.types import Policy, Reader, Role, Scope
 from engram.values.entities import Knowledge, KnowledgeMap
 from engram.values.frozen import replace
 from engram.vault import OpenVault, credentials_from
+from engram.verbs import access_tokens as access_tokens_verbs
+from engram.verbs import audit as audit_verbs
+from engram.verbs import backups as backups_verbs
+from engram.verbs import boxes as boxes_verbs
+from engram.verbs import changes as changes_verbs
 from engram.verbs import context as context_verbs
 from engram.verbs import dreams as dreams_verbs
+from engram.verbs import edges as edges_verbs
 from engram.verbs import entities as entities_verbs
 from engram.verbs import episodes as episodes_verbs
+from engram.verbs import erasure as erasure_verbs
+from engram.verbs import facts as facts_verbs
+from engram.verbs import feedback as feedback_verbs
 from engram.verbs import files as files_verbs
+from engram.verbs import gaps as gaps_verbs
+from engram.verbs import health as health_verbs
 from engram.verbs import knowledge as knowledge_verbs
+from engram.verbs import lifecycle as lifecycle_verbs
+from engram.verbs import limits as limits_verbs
 from engram.verbs import memories as memories_verbs
+from engram.verbs import models as models_verbs
 from engram.verbs import recall as recall_verbs
+from engram.verbs import skills as skills_verbs
 from engram.verbs import turns as turns_verbs
-from engram.verbs import vault as vault_verbs
 from engram.verbs import working as working_verbs
 from engram.verbs.view import View
 from engram.working.memory import Working
@@ -166,21 +180,21 @@ class Engram:
     remember = verb(memories_verbs.remember)
     update = verb(memories_verbs.update)
     pin = verb(memories_verbs.pin)
-    promote = verb(memories_verbs.promote)
-    demote = verb(memories_verbs.demote)
+    promote = verb(lifecycle_verbs.promote)
+    demote = verb(lifecycle_verbs.demote)
     forget = verb(memories_verbs.forget)
     restore = verb(memories_verbs.restore)
-    relate = verb(memories_verbs.relate)
+    relate = verb(edges_verbs.relate)
     backfill = verb(memories_verbs.backfill)
     get = verb(memories_verbs.get)
     list = verb(memories_verbs.list_)
     lacks_vector = verb(memories_verbs.lacks_vector)
     words = verb(memories_verbs.words)
-    edges = verb(memories_verbs.edges)
-    traverse = verb(memories_verbs.traverse)
-    standing = verb(memories_verbs.standing)
-    boxes = verb(memories_verbs.boxes)
-    box = verb(memories_verbs.box)
+    edges = verb(edges_verbs.edges)
+    traverse = verb(edges_verbs.traverse)
+    standing = verb(lifecycle_verbs.standing)
+    boxes = verb(boxes_verbs.boxes)
+    box = verb(boxes_verbs.box)
     versions = verb(memories_verbs.versions)
     status_history = verb(memories_verbs.status_history)
 
@@ -194,7 +208,7 @@ class Engram:
     explain = verb(recall_verbs.explain)
     reason = verb(recall_verbs.reason)
     warm = verb(recall_verbs.warm)
-    feedback = verb(recall_verbs.feedback)
+    feedback = verb(feedback_verbs.feedback)
 
     # context and working memory
     context = verb(context_verbs.context)
@@ -210,11 +224,11 @@ class Engram:
     entity = verb(entities_verbs.entity)
     entities = verb(entities_verbs.entities)
     timeline = verb(entities_verbs.timeline)
-    learn = verb(entities_verbs.learn)
-    beliefs = verb(entities_verbs.beliefs)
+    learn = verb(facts_verbs.learn)
+    beliefs = verb(facts_verbs.beliefs)
 
     # what is known
-    gaps = verb(knowledge_verbs.gaps)
+    gaps = verb(gaps_verbs.gaps)
 
     @overload
     def knows(self, subject: str, *, limit: int = 20, now: datetime | None = None) -> Knowledge: ...
@@ -232,10 +246,10 @@ class Engram:
     # episodes and skills
     episode = verb(episodes_verbs.episode)
     episodes = verb(episodes_verbs.episodes)
-    skills = verb(episodes_verbs.skills)
-    learn_skills = verb(episodes_verbs.learn_skills)
-    practise = verb(episodes_verbs.practise)
-    warnings = verb(episodes_verbs.warnings)
+    skills = verb(skills_verbs.skills)
+    learn_skills = verb(skills_verbs.learn_skills)
+    practise = verb(skills_verbs.practise)
+    warnings = verb(skills_verbs.warnings)
 
     # background passes
     consolidate = verb(dreams_verbs.consolidate)
@@ -248,24 +262,24 @@ class Engram:
     import_ = verb(files_verbs.import_)
 
     # the vault itself
-    encoder = verb(vault_verbs.encoder)
-    language = verb(vault_verbs.language)
-    backup = verb(vault_verbs.backup)
-    backups = verb(vault_verbs.backups)
-    health = verb(vault_verbs.health)
-    doctor = verb(vault_verbs.doctor)
-    check = verb(vault_verbs.check)
-    audit = verb(vault_verbs.audit)
-    purge = verb(vault_verbs.purge)
-    grant = verb(vault_verbs.grant)
-    tokens = verb(vault_verbs.tokens)
-    revoke = verb(vault_verbs.revoke)
-    holder = verb(vault_verbs.holder)
-    events = verb(vault_verbs.events)
-    ration = verb(vault_verbs.ration)
-    release = verb(vault_verbs.release)
-    coarse = verb(vault_verbs.coarse)
-    sound = verb(vault_verbs.sound)
+    encoder = verb(models_verbs.encoder)
+    language = verb(models_verbs.language)
+    backup = verb(backups_verbs.backup)
+    backups = verb(backups_verbs.backups)
+    health = verb(health_verbs.health)
+    doctor = verb(health_verbs.doctor)
+    check = verb(health_verbs.check)
+    audit = verb(audit_verbs.audit)
+    purge = verb(erasure_verbs.purge)
+    grant = verb(access_tokens_verbs.grant)
+    tokens = verb(access_tokens_verbs.tokens)
+    revoke = verb(access_tokens_verbs.revoke)
+    holder = verb(access_tokens_verbs.holder)
+    events = verb(changes_verbs.events)
+    ration = verb(limits_verbs.ration)
+    release = verb(limits_verbs.release)
+    coarse = verb(limits_verbs.coarse)
+    sound = verb(limits_verbs.sound)
 
 
 def scope_of(settings: Settings) -> Scope:

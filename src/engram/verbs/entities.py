@@ -1,22 +1,16 @@
-"""The verbs of entities and facts: profiles, timelines, beliefs, and facts to learn."""
+"""The verbs of entities: profiles and timelines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 
 from engram.errors import InvalidQuery
-from engram.store.validation import check_fact
-from engram.text.english.entities import KINDS, folded
-from engram.text.english.facts import Fact
-from engram.types import Kind, Memory
-from engram.values.entities import Belief, Entity, Profile, Timeline
+from engram.text.english.entities import KINDS
+from engram.types import Memory
+from engram.values.entities import Entity, Profile, Timeline
 from engram.verbs import recall
-from engram.verbs.view import View, id_of, require_positive
-
-_LEARNED_CONFIDENCE = 0.8
-"""The confidence in a fact that the caller states as one."""
+from engram.verbs.view import View, require_name, require_positive
 
 
 def entity(view: View, name: str, *, limit: int = 20) -> Profile | None:
@@ -25,7 +19,7 @@ def entity(view: View, name: str, *, limit: int = 20) -> Profile | None:
     It is found by its name, by another name of it ("@ada", "my manager") or, with an encoder, by a name of the same meaning.
     """
     require_positive("limit", limit)
-    return view.entities.profile(_name(name), limit)
+    return view.entities.profile(require_name(name), limit)
 
 
 def entities(view: View, *, kind: str | None = None, limit: int = 50) -> Sequence[Entity]:
@@ -48,33 +42,4 @@ def timeline(
     def search(topic: str) -> list[Memory]:
         return [hit.memory for hit in recall.recall(view, topic)]  # with a limit, memories far from the topic would come too
 
-    return view.entities.timeline(_name(about), since, until, limit, search)
-
-
-def learn(view: View, subject: str, predicate: str, thing: str, *, many: bool = False) -> Memory:
-    """Store a fact: "Ada", "works at", "Acme". It outdates facts that it contradicts, unless a subject may have `many` of them.
-
-    Memory and fact are one write. A statement that is stored encrypted (an address) becomes a memory and no fact, because facts
-    are stored unencrypted within the vault.
-    """
-    check_fact(subject, predicate, thing)
-    text = f"{subject.strip()} {predicate.strip()} {thing.strip()}."
-    draft = Memory(text=text, kind=Kind.FACT, confidence=_LEARNED_CONFIDENCE, scope=view.reader.scope)
-    fact = Fact(folded(subject), " ".join(predicate.casefold().split()), folded(thing), single=not many)
-    write = partial(view.vault.observer.remember, view.reader, draft, stated=[fact])
-    return view.write_once(("learn", draft, fact), write, id_of, view.stored)
-
-
-def beliefs(view: View, subject: str, *, past: bool = False, inferred: bool = False) -> Sequence[Belief]:
-    """Return the present facts of a subject, newest first; `past`: also former ones.
-
-    inferred: also facts that follow from these and are stated nowhere: the parser is part of the compiler, and that of the
-    toolchain. They are inferred on each call, so that they are gone with any of their premises.
-    """
-    return view.entities.beliefs(_name(subject), past=past, inferred=inferred)
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str):
-        raise InvalidQuery("a name must be a text.")
-    return name
+    return view.entities.timeline(require_name(about), since, until, limit, search)

@@ -1,4 +1,4 @@
-"""The verbs of episodes: record them, select them, learn skills and warnings from them."""
+"""The verbs of episodes: record and select them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from engram.deadline import without_deadline
 from engram.env import from_micros, to_micros
 from engram.errors import EngramError, InvalidQuery
 from engram.log import Log
-from engram.store.receipts import ReceiptRequest
 from engram.types import Memory
-from engram.values.episodes import Episode, EpisodeEvent, EpisodeOutcome, Participant, Skill, SkillMatch
+from engram.values.episodes import Episode, EpisodeEvent, EpisodeOutcome, Participant, SkillMatch
 from engram.values.frozen import replace
-from engram.verbs.view import View, require_positive
+from engram.verbs.skills import skills, warnings
+from engram.verbs.view import View, outcome_of, require_positive
 
 log = Log("engram")
 
@@ -133,21 +133,13 @@ def _record(view: View, episode_id: str, type_: str, text: str, actor: str, ok: 
 
 
 def _end(view: View, episode_id: str, outcome: EpisodeOutcome | str, result: str, valence: float | None) -> Episode:
-    ending, recorder = _outcome(outcome), view.vault.episode_recorder
+    ending, recorder = outcome_of(outcome), view.vault.episode_recorder
     return view.write_once(
         ("end", episode_id, ending, result, valence),
         partial(recorder.end, view.reader, episode_id, ending, result, valence),
         lambda ended: ended.id,
         partial(recorder.episode, view.reader),
     )
-
-
-def _outcome(outcome: EpisodeOutcome | str) -> EpisodeOutcome:
-    try:
-        return EpisodeOutcome(outcome)
-    except ValueError:
-        problem = InvalidQuery(f"unknown outcome; the outcomes are {', '.join(outcome.value for outcome in EpisodeOutcome)}.")
-    raise problem
 
 
 def episodes(
@@ -167,50 +159,5 @@ def episodes(
     first. before: begun before this time. sequence: those that led to this episode and followed from it, in order. ids: these.
     """
     require_positive("limit", limit)
-    ending = None if outcome is None else _outcome(outcome)
+    ending = None if outcome is None else outcome_of(outcome)
     return view.episodes.select(ids=ids, similar=similar, at=at, before=before, sequence=sequence, outcome=ending, limit=limit)
-
-
-def skills(
-    view: View, situation: str | None = None, *, context: Mapping[str, str] | None = None, limit: int = 10
-) -> Sequence[SkillMatch]:
-    """Return the skills that fit a situation, the best first, by their cues and by meaning; without a situation, all skills.
-
-    context: the circumstances. A skill with a different precondition is left out, unless it nearly always works.
-    """
-    require_positive("limit", limit)
-    return view.episodes.skills(situation, context or {}, limit)
-
-
-def learn_skills(view: View) -> Sequence[Skill]:
-    """Learn new skills from the episodes of this scope. The end of a successful episode does this too."""
-    return view.write_once(
-        ("learn_skills",),
-        lambda receipt: tuple(view.vault.episode_recorder.learn(view.reader)),
-        lambda learned: " ".join(skill.id for skill in learned),
-        lambda ids: tuple(view.vault.store.skills.select(view.reader, ids=ids.split())),
-    )
-
-
-def practise(
-    view: View, skill_id: str, outcome: EpisodeOutcome | str, result: str = "", *, seconds: float | None = None
-) -> Skill:
-    """Record how a skill did when it was used: its success rate moves, and a failure becomes one of its failure modes.
-    `mem.episode(skill=id)` does this by itself."""
-    ending = _outcome(outcome)
-
-    def write(*, receipt: ReceiptRequest | None) -> Skill:
-        skill = view.episodes.skill(skill_id)
-        return view.vault.episode_recorder.practise(view.reader, skill, ending, result, seconds, receipt=receipt)
-
-    request = ("practise", skill_id, ending, result, seconds)
-    return view.write_once(request, write, lambda skill: skill.id, view.episodes.skill)
-
-
-def warnings(view: View, about: str | None = None, *, limit: int = 10) -> Sequence[Memory]:
-    """Return what was tried and failed, and what must not be done: about a task, the most relevant first; or all, newest first.
-
-    A failed episode leaves a warning by itself; `remember(…, category="warning")` makes one; a statement that forbids something,
-    or says that it was tried in vain, counts wherever it was made.
-    """
-    return view.episodes.warnings(about, limit)

@@ -1,12 +1,11 @@
-"""The verbs of knowledge (§38): how well something is known, and the gaps."""
+"""The verb of knowledge (§38): how well something is known."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from engram.errors import InvalidQuery
-from engram.values.entities import Gap, Knowledge, KnowledgeMap
+from engram.values.entities import Knowledge, KnowledgeMap
 from engram.verbs.view import View, require_positive
 
 
@@ -21,9 +20,3 @@ def knows(view: View, subject: str | None = None, *, limit: int = 20, now: datet
     if not isinstance(subject, str) or not subject.strip():  # type: ignore[redundant-expr]
         raise InvalidQuery("the subject must be a text with a word.", way_out="Leave it out for a map of what is known.")
     return view.knowledge.assess(subject.strip(), now or view.vault.env.now())
-
-
-def gaps(view: View, *, limit: int = 20) -> Sequence[Gap]:
-    """Return what is not known, each as a question to ask: unanswered questions, the most asked first; contradictions; and
-    memories that are old and much used. Questions that have an answer now are left out."""
-    return view.knowledge.gaps(limit)

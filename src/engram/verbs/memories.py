@@ -8,31 +8,11 @@ from functools import partial
 
 from engram.capture.embeddings import SPACE
 from engram.capture.reports import report_from_text, report_to_text
-from engram.errors import InvalidContent, InvalidQuery, NotFound
+from engram.errors import InvalidContent, InvalidQuery
 from engram.log import Log
-from engram.recall import traversal
-from engram.recall.selection import without_flagged
-from engram.rules.lifecycle import LifecycleState, above, below, layer_change, lifecycle_state
-from engram.types import (
-    Edge,
-    Kind,
-    Memory,
-    Page,
-    Report,
-    Scope,
-    Sensitivity,
-    Source,
-    Status,
-    StatusChange,
-    Turn,
-    Version,
-)
-from engram.values.episodes import (
-    Box,
-    ReachedMemory,
-)
+from engram.types import Kind, Memory, Page, Report, Scope, Sensitivity, Source, Status, StatusChange, Turn, Version
 from engram.values.query import Filter
-from engram.verbs.view import View, id_of, require_positive
+from engram.verbs.view import View, id_of
 
 log = Log("engram")
 
@@ -132,18 +112,6 @@ def pin(view: View, memory_id: str, pinned: bool = True) -> Memory:
     return view.write_once(("pin", memory_id, pinned), write, id_of, view.stored)
 
 
-def promote(view: View, memory_id: str) -> Memory:
-    """Raise a memory by a layer: from working to episodic, from episodic to semantic. Rules do this too, by use."""
-    write = partial(view.vault.store.memories.update, view.reader, memory_id, partial(layer_change, above))
-    return view.write_once(("promote", memory_id), write, id_of, view.stored)
-
-
-def demote(view: View, memory_id: str) -> Memory:
-    """Lower a memory by a layer."""
-    write = partial(view.vault.store.memories.update, view.reader, memory_id, partial(layer_change, below))
-    return view.write_once(("demote", memory_id), write, id_of, view.stored)
-
-
 def forget(
     view: View,
     *ids: str,
@@ -174,12 +142,6 @@ def restore(view: View, memory_id: str) -> Memory:
     """Return an archived memory to the active ones."""
     write = partial(view.vault.store.memories.set_status, view.reader, memory_id, Status.ACTIVE, "restored on request")
     return view.write_once(("restore", memory_id), write, id_of, view.stored)
-
-
-def relate(view: View, source_id: str, target_id: str, kind: str = "related_to", *, weight: float = 1.0) -> int:
-    """Add an edge between two memories; return the number of edges written."""
-    edge = Edge(source_id, target_id, kind, weight)
-    return view.write_once(("relate", edge), partial(view.vault.store.edges.put, view.reader, [edge]), str, int)
 
 
 def backfill(view: View, *, anew: bool = False) -> int:
@@ -230,40 +192,6 @@ def lacks_vector(view: View, memory: Memory) -> bool:
 def words(view: View, memory_id: str) -> Sequence[Turn]:
     """Return the turns that a memory came from, verbatim."""
     return view.vault.store.turns.of(view.reader, memory_id)
-
-
-def edges(view: View, *ids: str) -> Sequence[Edge]:
-    """Return the edges of these memories."""
-    return view.vault.store.edges.of(view.reader, ids)
-
-
-def traverse(view: View, memory_id: str, *, depth: int = 2, kinds: Sequence[str] = ()) -> Sequence[ReachedMemory]:
-    """Return the memories linked to one, up to `depth` edges away, the strongest first; by edges of these kinds, or of any.
-
-    Each has the relation that follows from the edges between (`infer`): a part of a part is a part. At most 1,000.
-    """
-    require_positive("depth", depth)
-    vault = view.vault
-    return traversal.traverse(vault.store, view.reader, vault.live, memory_id, depth=depth, kinds=kinds, now=vault.env.now())
-
-
-def standing(view: View, memory_id: str) -> LifecycleState:
-    """Return the lifecycle of a memory: layer, state, verification, retention, activity and how far it has faded."""
-    memory = get(view, memory_id)
-    if memory is None:
-        raise NotFound("there is no memory of that id that this identity may see.")
-    return lifecycle_state(memory, view.vault.env.now(), view.vault.live.now)
-
-
-def boxes(view: View, *, trace: int | None = None, limit: int = 50) -> Sequence[Box]:
-    """Return the boxes, runs of memories about one topic, the latest first; or those of one trace, which share their topic."""
-    view.vault.upkeep.fill_boxes()
-    return tuple(view.vault.store.boxes.select(view.reader, trace=trace, limit=limit))
-
-
-def box(view: View, key: int) -> Sequence[Memory]:
-    """Return the memories of a box, in the order in which they were stored."""
-    return tuple(without_flagged(view.vault.store.boxes.get(view.reader, key), view.vault.live.now))
 
 
 def versions(view: View, memory_id: str) -> Sequence[Version]:

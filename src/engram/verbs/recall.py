@@ -1,20 +1,18 @@
-"""The verbs of recall: answer a question, explain the answer, judge it."""
+"""The verbs of recall: answer a question, explain the answer, gather evidence."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 
 from engram.context.resume import record_gap
-from engram.deadline import if_time_allows, wait_limit
+from engram.deadline import wait_limit
 from engram.errors import NotFound
 from engram.recall.evidence import reason as gather_evidence
 from engram.recall.plan import Query, is_unrestricted
-from engram.store.receipts import ReceiptRequest
-from engram.types import Explanation, IndexState, Memory, Mode, Reasoning, Recall
+from engram.types import Explanation, IndexState, Mode, Reasoning, Recall
 from engram.values.query import Filter
-from engram.verbs.view import View, id_of
+from engram.verbs.view import View
 
 
 def recall(
@@ -34,7 +32,7 @@ def recall(
     limit, budget: at most so many hits and tokens. as_of: answer as of that time. mode: `facts_only`, `facts_plus_rules` or
     `full_context`. explain: also return the reason for each candidate that is not a hit (`left_out`).
     """
-    asked = _query(view, query, limit=limit, budget=budget, now=now, as_of=as_of, mode=mode, filters=filters)
+    asked = query_of(view, query, limit=limit, budget=budget, now=now, as_of=as_of, mode=mode, filters=filters)
     answer = view.vault.searcher.recall(view.reader, asked, account=explain)
     if is_unrestricted(asked):
         record_gap(view.vault.working_sets, view.reader, query, answer)
@@ -57,7 +55,7 @@ def explain(
     memories = view.vault.store.memories.get(view.reader, [memory_id])
     if not memories:
         raise NotFound("there is no memory of that id that this identity may see.")
-    asked = _query(view, query, limit=limit, budget=budget, now=now, as_of=as_of, mode=mode, filters=filters)
+    asked = query_of(view, query, limit=limit, budget=budget, now=now, as_of=as_of, mode=mode, filters=filters)
     return view.vault.searcher.explain(view.reader, asked, memories[0])
 
 
@@ -70,12 +68,12 @@ def reason(view: View, question: str, *, depth: int | None = None, calls: int | 
     settings = view.vault.live.now
 
     def search(part: str, since: datetime | None, until: datetime | None) -> Recall:
-        return view.vault.searcher.recall(view.reader, _query(view, part, filters=Filter(since=since, until=until)))
+        return view.vault.searcher.recall(view.reader, query_of(view, part, filters=Filter(since=since, until=until)))
 
     return gather_evidence(question, search, depth=depth or settings.reason_depth, calls=calls or settings.reason_calls)
 
 
-def _query(
+def query_of(
     view: View,
     text: str,
     *,
@@ -86,6 +84,7 @@ def _query(
     mode: Mode | str | None = None,
     filters: Filter | None = None,
 ) -> Query:
+    """Return the query of a question, asked now unless `now` says when."""
     return Query(
         text=text,
         now=now or view.vault.env.now(),
@@ -101,29 +100,3 @@ def warm(view: View, timeout: float | None = None, *, progress: Callable[[IndexS
     """Wait until the vector index is loaded; return False if that takes longer than `timeout`, or there is no encoder."""
     index, most = view.vault.index, wait_limit(float("inf") if timeout is None else timeout)
     return index is not None and index.warm(None if most == float("inf") else most, progress)
-
-
-def feedback(
-    view: View, memory_id: str, helpful: bool = True, *, query: str | None = None, correction: str | None = None
-) -> Memory:
-    """Judge a memory as helpful or not, or correct it: the correction is stored and returned, and the old memory retired.
-
-    query: the question it was recalled for. A memory that did not help is left out of answers to similar questions for
-    `suppress_days`, unless it is judged helpful since; and recall learns which of its arms find helpful memories.
-    """
-    write = partial(_judge, view, memory_id, bool(helpful), query, correction)
-    return view.write_once(("feedback", memory_id, helpful, query, correction), write, id_of, view.stored)
-
-
-def _judge(
-    view: View, memory_id: str, helpful: bool, query: str | None, correction: str | None, *, receipt: ReceiptRequest | None
-) -> Memory:
-    if correction is not None:
-        return view.vault.observer.correct(view.reader, memory_id, correction)  # repeating a correction changes nothing
-    if query is None:
-        return view.vault.store.feedback.judge(view.reader, memory_id, helpful, receipt=receipt)
-    searcher, asked = view.vault.searcher, _query(view, query)
-    memory = view.vault.store.feedback.judge(view.reader, memory_id, helpful, searcher.judged_question(asked), receipt=receipt)
-    with if_time_allows():  # the judgement is durable
-        searcher.learn(view.reader, asked, memory, helpful)
-    return memory

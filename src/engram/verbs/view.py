@@ -12,6 +12,7 @@ from engram.recall.episodes import EpisodeLookup
 from engram.recall.knowledge import KnowledgeAssessor
 from engram.store.receipts import AlreadyDone, Write, write_once
 from engram.types import Memory, Reader
+from engram.values.episodes import EpisodeOutcome
 from engram.vault import OpenVault
 
 T = TypeVar("T")
@@ -21,6 +22,22 @@ def require_positive(name: str, number: object) -> None:
     """Raise `InvalidQuery` unless the value is an integer from 1: a slice would accept 0 and negative ones."""
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise InvalidQuery(f"the {name} must be a whole number from 1.")
+
+
+def require_name(name: object) -> str:
+    """Return a name; raise `InvalidQuery` if it is not a text."""
+    if not isinstance(name, str):
+        raise InvalidQuery("a name must be a text.")
+    return name
+
+
+def outcome_of(outcome: EpisodeOutcome | str) -> EpisodeOutcome:
+    """Return the outcome of that name; raise `InvalidQuery` for an unknown one."""
+    try:
+        return EpisodeOutcome(outcome)
+    except ValueError:
+        problem = InvalidQuery(f"unknown outcome; the outcomes are {', '.join(outcome.value for outcome in EpisodeOutcome)}.")
+    raise problem
 
 
 def id_of(memory: Memory) -> str:

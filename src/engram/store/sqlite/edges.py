@@ -15,13 +15,8 @@ from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import memory_rows, rows, sensitivity
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.visibility import predicate
-from engram.store.validation import (
-    check_edges,
-)
-from engram.types import (
-    Edge,
-    Reader,
-)
+from engram.store.validation import check_edges
+from engram.types import Edge, Reader
 from engram.values.edges import ACYCLIC, DERIVED, LASTING, EdgeWeights
 from engram.values.query import Filter, Hop
 
