@@ -22,24 +22,37 @@ import engram
 from engram.errors import EngramError, InvalidQuery
 from engram.serve.cli import (
     access_tokens,
+    audit,
+    backups,
+    boxes,
     commands,
     config,
     context,
     dreams,
+    edges,
     entities,
     episodes,
+    erasure,
+    facts,
+    feedback,
     files,
+    gaps,
+    health,
     hosts,
     is_interrupt,
     keys,
+    knowledge,
+    lifecycle,
     memories,
     models,
     recall,
     servers,
+    skills,
     terminal,
+    turns,
+    vault,
     working,
 )
-from engram.serve.cli import vault as care
 from engram.serve.cli.caller import BadCall, Caller, caller_of
 from engram.serve.cli.extensions import ExtensibleGroup
 from engram.serve.cli.help import HELP_OPTIONS, with_plain_help
@@ -53,21 +66,31 @@ app = typer.Typer(
     context_settings={"help_option_names": HELP_OPTIONS},
 )
 _WITHOUT_OPENING = frozenset({"backups", "doctor"})  # commands of their own, which work on a vault that cannot be opened
-commands.add_to(
-    app,
+_SPECS = (
     memories.COMMANDS
-    | entities.COMMANDS
+    | lifecycle.COMMANDS
+    | edges.COMMANDS
+    | boxes.COMMANDS
+    | feedback.COMMANDS
+    | turns.COMMANDS
     | recall.COMMANDS
     | context.COMMANDS
-    | working.COMMANDS
+    | entities.COMMANDS
+    | facts.COMMANDS
     | episodes.COMMANDS
+    | skills.COMMANDS
+    | working.COMMANDS
+    | knowledge.COMMANDS
+    | gaps.COMMANDS
     | dreams.COMMANDS
-    | care.COMMANDS,
-    without=_WITHOUT_OPENING,
+    | health.COMMANDS
+    | audit.COMMANDS
+    | erasure.COMMANDS
+    | backups.COMMANDS
 )
-files.add_to(app)
-servers.add_to(app)
-care.add_to(app)
+commands.add_to(app, _SPECS, without=_WITHOUT_OPENING)
+for module in (files, servers, vault, health, backups):
+    module.add_to(app)
 app.add_typer(keys.app, name="key", rich_help_panel="Vault")
 app.add_typer(access_tokens.app, name="token", rich_help_panel="Vault")
 app.add_typer(config.app, name="config", rich_help_panel="This program")

@@ -1,4 +1,4 @@
-"""Display of entities, timelines, facts and knowledge on a terminal."""
+"""Display of entities and timelines on a terminal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
-from engram.serve.operations.knowledge import KnowledgeReport
+from engram.serve.cli.facts import print_facts
 from engram.types import Memory, Status
-from engram.values.entities import Belief, Knowledge, KnowledgeLevel, Profile, Timeline
+from engram.values.entities import Profile, Timeline
 
 
 def _entity(result: CommandResult) -> None:
@@ -24,7 +24,7 @@ def _entity(result: CommandResult) -> None:
             ("with", ", ".join(f"{name} ({count})" for name, count in profile.relations)),
         ]
     )
-    _facts(profile.facts)
+    print_facts(profile.facts)
     _memories(profile.timeline)
 
 
@@ -82,71 +82,14 @@ def _bars(timeline: Timeline) -> None:
         terminal.line(f"{bucket.start:{date_format}}  {bar} {bucket.count}{' *' if bucket.peak else ''}")
 
 
-def _learned(result: CommandResult) -> None:
-    terminal.line(result.value.id)
-
-
-def _beliefs(result: CommandResult) -> None:
-    _facts(result.value.beliefs)
-    if not result.value.beliefs:
-        result.caller.remark("No fact about that is known here.")
-
-
-def _facts(facts: Sequence[Belief]) -> None:
-    if facts:
-        rows = [
-            [fact.subject, fact.predicate, fact.object, fact.status, terminal.when(fact.since), terminal.when(fact.until)]
-            for fact in facts
-        ]
-        terminal.table(["of", "what", "is", "held", "since", "until"], rows)
-
-
 def _memories(memories: Sequence[Memory]) -> None:
     if memories:
         rows = [[memory.id, terminal.when(memory.happened_at or memory.learned_at), memory.text] for memory in memories]
         terminal.table(["id", "happened", "text"], rows)
 
 
-_TENTHS = 10
-_COLOURS = {KnowledgeLevel.CONFIDENT: "green", KnowledgeLevel.UNCERTAIN: "yellow", KnowledgeLevel.UNKNOWN: "red"}
-
-
-def _knows(result: CommandResult) -> None:
-    report: KnowledgeReport = result.value
-    if result.given.subject is not None:
-        _known(report.domains[0])
-        return
-    if report.domains:
-        rows = [[domain.subject, bar(domain), domain.level.value, domain.kind, _basis(domain)] for domain in report.domains]
-        terminal.table(["subject", "known", "level", "kind", "from"], rows)
-    result.caller.remark(f"{terminal.many(report.memories, 'memory', 'memories')}. {report.said}")
-
-
-def _known(knowledge: Knowledge) -> None:
-    terminal.line(f"{knowledge.subject}  {bar(knowledge)}  {knowledge.level.value}", style=_COLOURS[knowledge.level])
-    terminal.line(knowledge.said)
-    rows = [("strong", "\n".join(knowledge.strong)), ("holes", "\n".join(gap.text for gap in knowledge.holes))]
-    terminal.pairs([*rows, ("evidence", " ".join(knowledge.evidence))])
-
-
-def bar(knowledge: Knowledge) -> str:
-    """Return the confidence as a bar of tenths."""
-    full = round(_TENTHS * knowledge.confidence)
-    return "#" * full + "." * (_TENTHS - full)
-
-
-def _basis(knowledge: Knowledge) -> str:
-    figures = knowledge.figures
-    marks = ((figures.contested, "in dispute"), (figures.stale, "old"), (len(knowledge.holes), "open"))
-    notes = [f"{number} {label}" for number, label in marks if number]
-    return ", ".join([terminal.many(figures.memories, "memory", "memories"), f"last {terminal.when(figures.last)[:10]}", *notes])
-
-
 COMMANDS = {
     "entity": CommandSpec(show=_entity),
     "entities": CommandSpec(show=_entities),
     "timeline": CommandSpec(show=_timeline),
-    "learn": CommandSpec(show=_learned, extra_help="Prints the id of the memory that holds it."),
-    "beliefs": CommandSpec(show=_beliefs),
-    "knows": CommandSpec(show=_knows, waits_for_vectors=True),
 }

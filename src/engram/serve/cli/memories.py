@@ -1,11 +1,10 @@
-"""Display of memories on a terminal: listed, shown, changed, forgotten, linked."""
+"""Display of memories on a terminal: listed, shown, changed, forgotten."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from engram.rules.lifecycle import LifecycleState, layer_of
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
 from engram.serve.operations.memories import ForgetInput, MemoryDetails, RememberInput
@@ -168,79 +167,6 @@ def _pinned(result: CommandResult) -> None:
     result.caller.say(f"{result.value.id} is {'pinned' if result.value.pinned else 'no longer pinned'}.")
 
 
-def _related(result: CommandResult) -> None:
-    result.caller.say(f"{result.value.source} → {result.value.target} ({result.value.kind})")
-
-
-def _judged(result: CommandResult) -> None:
-    if result.given.correction is not None:
-        terminal.line(result.value.id)
-        result.caller.remark("It supersedes the memory that was corrected.")
-    else:
-        result.caller.say(f"{result.value.helpful:,} found it helpful, {result.value.unhelpful:,} did not.")
-
-
-def _moved(result: CommandResult) -> None:
-    result.caller.say(f"{result.value.id} is {layer_of(result.value).value} now.")
-
-
-def _standing(result: CommandResult) -> None:
-    standing: LifecycleState = result.value
-    terminal.pairs(
-        [
-            ("layer", standing.layer.value),
-            ("sort", standing.sort.value),
-            ("lifecycle", standing.lifecycle.value),
-            ("verified", standing.verification.value.replace("_", " ")),
-            ("kept", standing.policy.value),
-            ("figures", f"heat {standing.heat:.2f}, decay {standing.decay:.2f}, strength {standing.strength:.2f}"),
-            ("importance", f"{standing.importance:.2f}"),
-        ]
-    )
-
-
-def _reached(result: CommandResult) -> None:
-    rows = [
-        [
-            reached.memory.id,
-            f"{reached.strength:.2f}",
-            " → ".join(reached.by) + (f" ({reached.inferred})" if reached.inferred else ""),
-            reached.memory.text,
-        ]
-        for reached in result.value.reached
-    ]
-    if rows:
-        terminal.table(["id", "strength", "by", "text"], rows)
-    else:
-        result.caller.remark("No link is strong enough to follow.")
-
-
-def _boxes(result: CommandResult) -> None:
-    rows = [
-        [
-            str(box.key),
-            str(box.trace),
-            terminal.when(box.opened_at),
-            box.sealed.value or "open",
-            str(box.size),
-            ", ".join(box.topic),
-        ]
-        for box in result.value.boxes
-    ]
-    if rows:
-        terminal.table(["box", "trace", "began", "closed by", "memories", "about"], rows)
-    else:
-        result.caller.remark("There are no boxes here.")
-
-
-def _box(result: CommandResult) -> None:
-    rows = [[memory.id, terminal.when(memory.learned_at), memory.text] for memory in result.value.memories]
-    if rows:
-        terminal.table(["id", "learned", "text"], rows)
-    else:
-        result.caller.remark("There is no box of that number here: `engram boxes` lists them.")
-
-
 COMMANDS = {
     "remember": CommandSpec(
         show=_remember,
@@ -256,12 +182,4 @@ COMMANDS = {
     "forget": CommandSpec(show=_forgotten, confirmation=_erase_question),
     "restore": CommandSpec(show=_restored),
     "pin": CommandSpec(show=_pinned),
-    "promote": CommandSpec(show=_moved),
-    "demote": CommandSpec(show=_moved),
-    "standing": CommandSpec(show=_standing),
-    "traverse": CommandSpec(show=_reached),
-    "boxes": CommandSpec(show=_boxes),
-    "box": CommandSpec(show=_box),
-    "relate": CommandSpec(show=_related),
-    "feedback": CommandSpec(show=_judged),
 }

@@ -1,4 +1,4 @@
-"""Display of answers (recall, explain, reason) and of capture reports (observe, ingest) on a terminal."""
+"""Display of answers (recall, explain, reason) on a terminal."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
-from engram.serve.operations.turns import ObserveInput
-from engram.types import Evidence, Hit, LeftOut, Outcome, Reasoning, Recall, Report, Verdict
+from engram.types import Evidence, Hit, LeftOut, Outcome, Reasoning, Recall
 
 _SHOWN_LEFT_OUT = 10
 _MEANING = {
@@ -103,41 +102,8 @@ def _outcome(answer: Recall) -> str:
     return f"{answer.outcome.value}{_MEANING[answer.outcome]}{nearest}" + (f" ({', '.join(counts)})" if counts else "") + "."
 
 
-# ── capture ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _observed(result: CommandResult) -> None:
-    report: Report = result.value
-    if report.verdicts:
-        rows = [
-            [verdict.fate.value, verdict.memory, verdict.reason, _piece(result.given, verdict)] for verdict in report.verdicts
-        ]
-        terminal.table(["what", "id", "why", "said"], rows, wrap=True)
-    _ingested(result)
-
-
-def _piece(given: ObserveInput, verdict: Verdict) -> str:
-    """Return the piece of the input that a verdict is about."""
-    exchange = [text for text in (given.user, given.assistant) if text is not None]
-    texts = [turn.text for turn in given.turns] or exchange or [given.text or ""]
-    return texts[verdict.turn][verdict.start : verdict.end]
-
-
-def _ingested(result: CommandResult) -> None:
-    counts = result.value.counts
-    known = f", {counts['known']:,} known before" if counts.get("known") else ""
-    result.caller.remark(
-        f"{terminal.many(counts['turns'], 'turn')}{known}: {counts['kept']:,} kept, {counts['merged']:,} merged,"
-        f" {counts['dropped']:,} dropped."
-    )
-    for note in result.value.notes:
-        result.caller.remark(f"note: {note}")
-
-
 COMMANDS = {
     "recall": CommandSpec(show=_recalled, waits_for_vectors=True),
     "reason": CommandSpec(show=_reasoned, waits_for_vectors=True),
     "explain": CommandSpec(show=_explained, waits_for_vectors=True),
-    "observe": CommandSpec(show=_observed, extra_help="A vault that is missing is made.", creates_vault=True, offers_all=False),
-    "ingest": CommandSpec(show=_ingested, extra_help="A vault that is missing is made.", creates_vault=True, offers_all=False),
 }

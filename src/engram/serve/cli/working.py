@@ -1,4 +1,4 @@
-"""Display of working memory, checkpoints and gaps on a terminal."""
+"""Display of working memory and checkpoints on a terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from engram.rules.resume import Morning
 from engram.rules.working import Resumed, SavedAge, Slot
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
-from engram.values.entities import Gap
 from engram.working.export import Exported
 
 _PANEL = "At work"
@@ -70,17 +69,6 @@ def _morning(result: CommandResult) -> None:
     terminal.line(morning.text) if morning.text else result.caller.remark("There is nothing to go on with here.")
 
 
-def _gaps(result: CommandResult) -> None:
-    gaps: tuple[Gap, ...] = result.value.gaps
-    if not gaps:
-        result.caller.remark("Nothing is known to be missing here: no open question, no dispute, nothing old that is much used.")
-        return
-    rows = [
-        [gap.kind.value, str(gap.times), terminal.when(gap.asked_at), terminal.when(gap.offered_at), gap.text] for gap in gaps
-    ]
-    terminal.table(["gap", "times", "last", "offered", "question"], rows, wrap=True)
-
-
 COMMANDS = {
     "working": CommandSpec(panel=_PANEL, show=_in_mind, offers_all=False),
     "attend": CommandSpec(
@@ -92,5 +80,4 @@ COMMANDS = {
     ),
     "resume": CommandSpec(panel=_PANEL, show=_resumed, offers_all=False),
     "morning": CommandSpec(panel=_PANEL, show=_morning, offers_all=False),
-    "gaps": CommandSpec(panel=_PANEL, show=_gaps, waits_for_vectors=True),
 }

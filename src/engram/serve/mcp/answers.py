@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from engram.context.window import ContextWindow
 from engram.serve.operations import OPERATIONS, Operation, limits, read, wire
+from engram.serve.operations.edges import CreatedEdge
+from engram.serve.operations.health import VaultStatus
 from engram.serve.operations.knowledge import KnowledgeReport
-from engram.serve.operations.memories import CreatedEdge, MemoryDetails
+from engram.serve.operations.memories import MemoryDetails
 from engram.serve.operations.schema import Schema, output_schema
-from engram.serve.operations.vault import VaultStatus
 from engram.text.fence import fence
 from engram.text.tokens import count
 from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoning, Recall, Report, Trust

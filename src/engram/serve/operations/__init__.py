@@ -8,7 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engram.serve.operations import dreams, entities, episodes, knowledge, memories, recall, turns, vault, working
+from engram.serve.operations import (
+    audit,
+    backups,
+    boxes,
+    changes,
+    context,
+    dreams,
+    edges,
+    entities,
+    episodes,
+    erasure,
+    facts,
+    feedback,
+    gaps,
+    health,
+    knowledge,
+    lifecycle,
+    memories,
+    recall,
+    skills,
+    turns,
+    working,
+)
 from engram.serve.operations.operation import Arg as Arg
 from engram.serve.operations.operation import Effect as Effect
 from engram.serve.operations.operation import Operation as Operation
@@ -17,13 +39,24 @@ from engram.serve.operations.schema import read as read
 
 OPERATIONS: Mapping[str, Operation] = table(
     memories.OPERATIONS,
+    lifecycle.OPERATIONS,
+    edges.OPERATIONS,
+    boxes.OPERATIONS,
+    feedback.OPERATIONS,
     turns.OPERATIONS,
     recall.OPERATIONS,
-    memories.READ_OPERATIONS,
+    context.OPERATIONS,
     entities.OPERATIONS,
+    facts.OPERATIONS,
     episodes.OPERATIONS,
+    skills.OPERATIONS,
     working.OPERATIONS,
     knowledge.OPERATIONS,
+    gaps.OPERATIONS,
     dreams.OPERATIONS,
-    vault.OPERATIONS,
+    health.OPERATIONS,
+    audit.OPERATIONS,
+    erasure.OPERATIONS,
+    backups.OPERATIONS,
+    changes.OPERATIONS,
 )

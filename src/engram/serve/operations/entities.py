@@ -1,4 +1,4 @@
-"""Operations on entities and facts: entity, entities, timeline, learn, beliefs."""
+"""Operations on entities: entity, entities, timeline."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import NotFound
-from engram.serve.operations.operation import Arg, Effect, Operation
-from engram.types import Memory, Role
-from engram.values.entities import Belief, Entity, Profile, Timeline
+from engram.serve.operations.operation import Arg, Operation
+from engram.values.entities import Entity, Profile, Timeline
 from engram.values.frozen import frozen
 
 if TYPE_CHECKING:
@@ -57,36 +56,6 @@ def timeline(mem: Engram, given: TimelineInput) -> Timeline:
     return mem.timeline(given.about, since=given.since, until=given.until, limit=given.limit)
 
 
-@frozen(kw_only=True)
-class LearnInput:
-    subject: Annotated[str, Arg("Of whom, or of what.", positional=True)]
-    predicate: Annotated[str, Arg("What is said of it: works at, port, owner.", positional=True)]
-    object: Annotated[str, Arg("What it is.", positional=True)]
-    many: Annotated[bool, Arg("There may be many of these at a time: nothing is outdated by it.")] = False
-
-
-def learn(mem: Engram, given: LearnInput) -> Memory:
-    return mem.learn(given.subject, given.predicate, given.object, many=given.many)
-
-
-@frozen(kw_only=True)
-class BeliefsInput:
-    subject: Annotated[str, Arg("Of whom, or of what.", positional=True, free_text=True)]
-    past: Annotated[bool, Arg("With what held once.")] = False
-    inferred: Annotated[bool, Arg("With what follows from it, and is said nowhere.")] = False
-
-
-@frozen
-class BeliefList:
-    """Facts about a subject, the newest first, each with its status."""
-
-    beliefs: tuple[Belief, ...]
-
-
-def beliefs(mem: Engram, given: BeliefsInput) -> BeliefList:
-    return BeliefList(tuple(mem.beliefs(given.subject, past=given.past, inferred=given.inferred)))
-
-
 OPERATIONS = (
     Operation(
         name="entity",
@@ -102,22 +71,5 @@ OPERATIONS = (
         input=TimelineInput,
         output=Timeline,
         run=timeline,
-    ),
-    Operation(
-        name="learn",
-        help="Keep a fact as subject, predicate and object; what it contradicts is outdated.",
-        input=LearnInput,
-        output=Memory,
-        run=learn,
-        effect=Effect.WRITE,
-        idempotent=False,
-        role=Role.AGENT,
-    ),
-    Operation(
-        name="beliefs",
-        help="List the facts of a subject, and how each is held: held, contested, retracted or inferred.",
-        input=BeliefsInput,
-        output=BeliefList,
-        run=beliefs,
     ),
 )

@@ -1,4 +1,4 @@
-"""Operations on episodes, skills and warnings."""
+"""Operations on episodes: begin, record, end, show, select."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from engram.deadline import without_deadline
 from engram.errors import NotFound
-from engram.serve.operations.operation import Arg, Effect, NoInput, Operation
+from engram.serve.operations.operation import Arg, Effect, Operation
 from engram.types import Memory
-from engram.values.episodes import Episode, EpisodeEvent, Participant, Skill, SkillMatch
+from engram.values.episodes import Episode, EpisodeEvent, Participant, SkillMatch
 from engram.values.frozen import field, frozen
 
 if TYPE_CHECKING:
@@ -120,64 +120,6 @@ def episodes(mem: Engram, given: EpisodesInput) -> EpisodeList:
     return EpisodeList(tuple(matches))
 
 
-@frozen(kw_only=True)
-class SkillsInput:
-    situation: Annotated[str | None, Arg("What is to be done.", positional=True, free_text=True)] = None
-    context: SituationFields = field(default_factory=dict)
-    limit: Limit = 10
-
-
-@frozen
-class SkillList:
-    """Skills that fit a situation, the best match first."""
-
-    skills: tuple[SkillMatch, ...]
-
-
-def skills(mem: Engram, given: SkillsInput) -> SkillList:
-    return SkillList(tuple(mem.skills(given.situation, context=given.context, limit=given.limit)))
-
-
-@frozen
-class LearnedSkills:
-    """Skills that this call learned."""
-
-    skills: tuple[Skill, ...]
-
-
-def learn_skills(mem: Engram, given: NoInput) -> LearnedSkills:
-    return LearnedSkills(tuple(mem.learn_skills()))
-
-
-@frozen(kw_only=True)
-class PractiseInput:
-    id: Annotated[str, Arg("The skill's id.", positional=True)]
-    outcome: Annotated[Outcome, Arg("How it went: success, failure, partial or abandoned.", positional=True)]
-    result: Annotated[str, Arg("What came of it, or why it failed.", positional=True, free_text=True)] = ""
-    seconds: Annotated[float | None, Arg("How long it took.", low=0.0, high=1e9)] = None
-
-
-def practise(mem: Engram, given: PractiseInput) -> Skill:
-    return mem.practise(given.id, given.outcome, given.result, seconds=given.seconds)
-
-
-@frozen(kw_only=True)
-class WarningsInput:
-    about: Annotated[str | None, Arg("What is about to be done.", positional=True, free_text=True)] = None
-    limit: Limit = 10
-
-
-@frozen
-class WarningList:
-    """Memories of failures, and of things that must not be done."""
-
-    warnings: tuple[Memory, ...]
-
-
-def warnings(mem: Engram, given: WarningsInput) -> WarningList:
-    return WarningList(tuple(mem.warnings(given.about, limit=given.limit)))
-
-
 OPERATIONS = (
     Operation(
         name="begin_episode",
@@ -213,36 +155,5 @@ OPERATIONS = (
         input=EpisodesInput,
         output=EpisodeList,
         run=episodes,
-    ),
-    Operation(
-        name="skills",
-        help="Show the skills that fit a situation, or all: when they apply, their steps, how well they do.",
-        input=SkillsInput,
-        output=SkillList,
-        run=skills,
-    ),
-    Operation(
-        name="learn_skills",
-        help="Learn skills from the episodes recorded here; it also happens whenever an episode ends well.",
-        input=NoInput,
-        output=LearnedSkills,
-        run=learn_skills,
-        effect=Effect.WRITE,
-    ),
-    Operation(
-        name="practise",
-        help="Say how a skill did when it was used.",
-        input=PractiseInput,
-        output=Skill,
-        run=practise,
-        effect=Effect.WRITE,
-        idempotent=False,
-    ),
-    Operation(
-        name="warnings",
-        help="Tell what was tried and failed, and what must not be done, before it is done again.",
-        input=WarningsInput,
-        output=WarningList,
-        run=warnings,
     ),
 )

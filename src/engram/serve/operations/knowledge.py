@@ -1,11 +1,11 @@
-"""Operations on knowledge: knows, gaps."""
+"""The operation of knowledge: knows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
 from engram.serve.operations.operation import Arg, Operation
-from engram.values.entities import Gap, Knowledge
+from engram.values.entities import Knowledge
 from engram.values.frozen import frozen
 
 if TYPE_CHECKING:
@@ -38,22 +38,6 @@ def knows(mem: Engram, given: KnowsInput) -> KnowledgeReport:
     return KnowledgeReport((knowledge,), knowledge.figures.memories, knowledge.said)
 
 
-@frozen(kw_only=True)
-class GapsInput:
-    limit: Annotated[int, Arg("How many at most.", low=1, high=1000, flags=("--limit", "-n"))] = 20
-
-
-@frozen
-class GapList:
-    """Unanswered questions, the most asked first; then memories in dispute, then memories that are old and often used."""
-
-    gaps: tuple[Gap, ...]
-
-
-def gaps(mem: Engram, given: GapsInput) -> GapList:
-    return GapList(tuple(mem.gaps(limit=given.limit)))
-
-
 OPERATIONS = (
     Operation(
         name="knows",
@@ -61,12 +45,5 @@ OPERATIONS = (
         input=KnowsInput,
         output=KnowledgeReport,
         run=knows,
-    ),
-    Operation(
-        name="gaps",
-        help="List what is not known: questions without an answer, memories that disagree, and what is much used and old.",
-        input=GapsInput,
-        output=GapList,
-        run=gaps,
     ),
 )

@@ -1,4 +1,4 @@
-"""Operations on memories: remember, update, forget, pin, relate, feedback; and reading them by id, filter, link or time."""
+"""Operations on memories: remember, update, forget, restore, pin; and reading them by id, filter or history."""
 
 from __future__ import annotations
 
@@ -8,35 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import require_owner
-from engram.rules.lifecycle import LifecycleState
-from engram.serve.operations.operation import (
-    AnyStatus,
-    Arg,
-    Effect,
-    Id,
-    IdInput,
-    Ids,
-    IdsInput,
-    Operation,
-    UnchangedSince,
-)
+from engram.serve.operations.operation import AnyStatus, Arg, Effect, Id, IdInput, Ids, Operation, UnchangedSince
 from engram.text.metadata import Metadata, metadata
-from engram.types import (
-    ChangeEvents,
-    Edge,
-    Kind,
-    Memory,
-    Page,
-    Report,
-    Role,
-    Sensitivity,
-    Source,
-    Status,
-    StatusChange,
-    Turn,
-    Version,
-)
-from engram.values.episodes import Box, ReachedMemory
+from engram.types import Edge, Kind, Memory, Page, Report, Role, Sensitivity, Source, Status, StatusChange, Turn, Version
 from engram.values.frozen import field, frozen
 from engram.values.identity import strictest
 
@@ -144,130 +118,6 @@ def pin(mem: Engram, given: PinInput) -> Memory:
     return mem.pin(given.id, given.pinned)
 
 
-def promote(mem: Engram, given: IdInput) -> Memory:
-    return mem.promote(given.id)
-
-
-def demote(mem: Engram, given: IdInput) -> Memory:
-    return mem.demote(given.id)
-
-
-@frozen(kw_only=True)
-class RelateInput:
-    source: Annotated[str, Arg("The id that the link goes out from.", positional=True)]
-    target: Annotated[str, Arg("The id that it leads to.", positional=True)]
-    kind: Annotated[str, Arg("What the link means.")] = "related_to"
-    weight: Annotated[float, Arg("How strong it is, from 0 to 1.", low=0.0, high=1.0)] = 1.0
-
-
-@frozen
-class CreatedEdge:
-    """An edge that was added, or strengthened because it was there already."""
-
-    source: str
-    target: str
-    kind: str
-    edges: int
-
-
-def relate(mem: Engram, given: RelateInput) -> CreatedEdge:
-    edges = mem.relate(given.source, given.target, given.kind, weight=given.weight)
-    return CreatedEdge(given.source, given.target, given.kind, edges)
-
-
-@frozen(kw_only=True)
-class FeedbackInput:
-    id: Id
-    helpful: Annotated[bool | None, Arg("Did it help? Yes, if nothing is said.", flags=("--helpful/--unhelpful",))] = None
-    query: Annotated[
-        str | None, Arg("The question it was recalled for: what did not help is left out of answers to such questions.")
-    ] = None
-    correction: Annotated[str | None, Arg("What is true instead; it takes its place.")] = None
-
-    def __post_init__(self) -> None:
-        if self.correction is not None and self.helpful:
-            raise InvalidQuery("a memory that needs a correction cannot be marked helpful.", way_out="Give `correction` alone.")
-
-
-def feedback(mem: Engram, given: FeedbackInput) -> Memory:
-    return mem.feedback(given.id, given.helpful is not False, query=given.query, correction=given.correction)
-
-
-OPERATIONS = (
-    Operation(
-        name="remember",
-        help="Keep one statement; it is durable when this returns.",
-        input=RememberInput,
-        output=Memory,
-        run=remember,
-        effect=Effect.WRITE,
-        idempotent=False,
-    ),
-    Operation(
-        name="update",
-        help="Change a memory. Its earlier wording stays reachable.",
-        input=UpdateInput,
-        output=Memory,
-        run=update,
-        effect=Effect.WRITE,
-    ),
-    Operation(
-        name="forget",
-        help="Archive memories, which `restore` brings back, or erase them for good.",
-        input=ForgetInput,
-        output=Report,
-        run=forget,
-        effect=Effect.DESTRUCTIVE,
-    ),
-    Operation(
-        name="restore",
-        help="Bring a forgotten memory back.",
-        input=IdInput,
-        output=Memory,
-        run=restore,
-        effect=Effect.WRITE,
-    ),
-    Operation(
-        name="pin",
-        help="Protect a memory from being forgotten with time.",
-        input=PinInput,
-        output=Memory,
-        run=pin,
-        effect=Effect.WRITE,
-    ),
-    Operation(
-        name="promote",
-        help="Raise a memory by a layer: from working to episodic, from episodic to semantic.",
-        input=IdInput,
-        output=Memory,
-        run=promote,
-        effect=Effect.WRITE,
-        idempotent=False,
-    ),
-    Operation(
-        name="demote",
-        help="Lower a memory by a layer.",
-        input=IdInput,
-        output=Memory,
-        run=demote,
-        effect=Effect.WRITE,
-        idempotent=False,
-    ),
-    Operation(
-        name="relate", help="Link one memory to another.", input=RelateInput, output=CreatedEdge, run=relate, effect=Effect.WRITE
-    ),
-    Operation(
-        name="feedback",
-        help="Say whether a memory helped, or what is true instead.",
-        input=FeedbackInput,
-        output=Memory,
-        run=feedback,
-        effect=Effect.WRITE,
-        idempotent=False,
-    ),
-)
-
-
 def get(mem: Engram, given: IdInput) -> Memory:
     memory = mem.get(given.id)
     if memory is None:
@@ -350,81 +200,48 @@ def words(mem: Engram, given: IdInput) -> SourceTurns:
     return SourceTurns(tuple(mem.words(given.id)))
 
 
-@frozen
-class EdgeList:
-    """Edges that begin or end at the given memories."""
-
-    edges: tuple[Edge, ...]
-
-
-def edges(mem: Engram, given: IdsInput) -> EdgeList:
-    return EdgeList(tuple(mem.edges(*given.ids)))
-
-
-def standing(mem: Engram, given: IdInput) -> LifecycleState:
-    return mem.standing(given.id)
-
-
-@frozen(kw_only=True)
-class BoxesInput:
-    trace: Annotated[int | None, Arg("Of this trace only.", low=1)] = None
-    limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 50
-
-
-@frozen
-class BoxList:
-    boxes: tuple[Box, ...]
-
-
-def boxes(mem: Engram, given: BoxesInput) -> BoxList:
-    return BoxList(tuple(mem.boxes(trace=given.trace, limit=given.limit)))
-
-
-@frozen(kw_only=True)
-class BoxInput:
-    key: Annotated[int, Arg("The box's number.", low=1, positional=True)]
-
-
-@frozen
-class BoxContents:
-    """The memories of a box, in the order in which they were stored."""
-
-    memories: tuple[Memory, ...]
-
-
-def box(mem: Engram, given: BoxInput) -> BoxContents:
-    return BoxContents(tuple(mem.box(given.key)))
-
-
-@frozen(kw_only=True)
-class TraverseInput:
-    id: Id
-    depth: Annotated[int, Arg("How many links away.", low=1, high=6)] = 2
-    kinds: Annotated[tuple[str, ...], Arg("By links of these kinds only.", high=64, flags=("--kind",))] = ()
-
-
-@frozen
-class LinkedMemories:
-    """Memories reached over edges, the strongest connection first."""
-
-    reached: tuple[ReachedMemory, ...]
-
-
-def traverse(mem: Engram, given: TraverseInput) -> LinkedMemories:
-    return LinkedMemories(tuple(mem.traverse(given.id, depth=given.depth, kinds=given.kinds)))
-
-
-@frozen(kw_only=True)
-class EventsInput:
-    after: Annotated[int | None, Arg("What came after this point only; else only where to ask on from.", low=0)] = None
-    limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 100
-
-
-def events(mem: Engram, given: EventsInput) -> ChangeEvents:
-    return mem.events(after=given.after, limit=given.limit)
-
-
-READ_OPERATIONS = (
+OPERATIONS = (
+    Operation(
+        name="remember",
+        help="Keep one statement; it is durable when this returns.",
+        input=RememberInput,
+        output=Memory,
+        run=remember,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+    Operation(
+        name="update",
+        help="Change a memory. Its earlier wording stays reachable.",
+        input=UpdateInput,
+        output=Memory,
+        run=update,
+        effect=Effect.WRITE,
+    ),
+    Operation(
+        name="forget",
+        help="Archive memories, which `restore` brings back, or erase them for good.",
+        input=ForgetInput,
+        output=Report,
+        run=forget,
+        effect=Effect.DESTRUCTIVE,
+    ),
+    Operation(
+        name="restore",
+        help="Bring a forgotten memory back.",
+        input=IdInput,
+        output=Memory,
+        run=restore,
+        effect=Effect.WRITE,
+    ),
+    Operation(
+        name="pin",
+        help="Protect a memory from being forgotten with time.",
+        input=PinInput,
+        output=Memory,
+        run=pin,
+        effect=Effect.WRITE,
+    ),
     Operation(name="list", help="List memories, newest first.", input=ListInput, output=Page, run=list_),
     Operation(name="get", help="Fetch one memory.", input=IdInput, output=Memory, run=get),
     Operation(
@@ -437,38 +254,5 @@ READ_OPERATIONS = (
     Operation(name="versions", help="Show the earlier wordings of a memory.", input=IdInput, output=VersionList, run=versions),
     Operation(
         name="words", help="Show the words that a memory came from, verbatim.", input=IdInput, output=SourceTurns, run=words
-    ),
-    Operation(name="edges", help="Show the links of memories.", input=IdsInput, output=EdgeList, run=edges),
-    Operation(
-        name="standing",
-        help="Show where a memory stands: its layer, how far to rely on it, how long it is kept, how far it has faded.",
-        input=IdInput,
-        output=LifecycleState,
-        run=standing,
-    ),
-    Operation(
-        name="boxes",
-        help="Show stretches of what was kept, each about one thing; those of one trace are about the same.",
-        input=BoxesInput,
-        output=BoxList,
-        run=boxes,
-    ),
-    Operation(
-        name="box", help="Show the memories in a box, in the order they were kept.", input=BoxInput, output=BoxContents, run=box
-    ),
-    Operation(
-        name="traverse",
-        help="Follow links from a memory outwards; those that are hardly sure any more are not followed.",
-        input=TraverseInput,
-        output=LinkedMemories,
-        run=traverse,
-    ),
-    Operation(
-        name="events",
-        help="Tell which memories changed, by their ids, after a point that an earlier answer named (`upto`); "
-        "`missed` says that the log does not reach back so far, so that what is held must be read anew.",
-        input=EventsInput,
-        output=ChangeEvents,
-        run=events,
     ),
 )

@@ -1,4 +1,4 @@
-"""Operations that answer a question or a message: recall, explain, context, reason. They write nothing."""
+"""Operations that answer a question: recall, explain, reason. They write nothing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from engram.context.window import ContextWindow
 from engram.serve.operations.operation import Arg, Budget, Operation
-from engram.types import Explanation, Kind, Mode, Reasoning, Recall, Status, Turn
+from engram.types import Explanation, Kind, Mode, Reasoning, Recall, Status
 from engram.values.frozen import field, frozen
 from engram.values.query import Filter
 
@@ -85,24 +84,6 @@ def explain(mem: Engram, given: ExplainInput) -> Explanation:
 
 
 @frozen(kw_only=True)
-class ContextInput:
-    message: Annotated[str, Arg("What the agent was asked.", positional=True, free_text=True)]
-    model: Annotated[str, Arg("Whose window and tokenizer count.")] = "gpt-4o"
-    budget: Annotated[int | None, Arg("Tokens, else what the model has room for.", low=1, high=10_000_000)] = None
-    profile: Annotated[str, Arg("chat, task, cron, orchestrator, swarm or flow.")] = "chat"
-    mode: Annotated[str | None, Arg("How much is said unasked: minimal, standard or deep; else as is set.")] = None
-    history: Annotated[
-        tuple[Turn, ...], Arg("What was said before, in order: turns, or messages of `role` and `content`.", high=10_000)
-    ] = ()
-
-
-def context(mem: Engram, given: ContextInput) -> ContextWindow:
-    return mem.context(
-        given.message, model=given.model, budget=given.budget, history=given.history, profile=given.profile, mode=given.mode
-    )
-
-
-@frozen(kw_only=True)
 class ReasonInput:
     question: Annotated[str, Arg("What to find evidence for.", positional=True, free_text=True)]
     depth: Annotated[int | None, Arg("How deep it is taken apart at most.", low=1, high=8)] = None
@@ -121,13 +102,6 @@ OPERATIONS = (
         input=ExplainInput,
         output=Explanation,
         run=explain,
-    ),
-    Operation(
-        name="context",
-        help="Show what an agent should read for a message: memories and history in a budget, fenced as data.",
-        input=ContextInput,
-        output=ContextWindow,
-        run=context,
     ),
     Operation(
         name="reason",

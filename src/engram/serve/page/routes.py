@@ -14,7 +14,7 @@ from engram.log import Log
 from engram.serve.network.origins import is_same_origin
 from engram.serve.network.problems import OriginRefused, Unauthorized, status_of
 from engram.serve.network.requests import ServerState, answer_in_thread, client_address, read_body
-from engram.serve.page import dreams, entities, graph, memories, recall, review, settings, vault
+from engram.serve.page import audit, dreams, entities, graph, health, memories, recall, review, settings
 from engram.serve.page.html import HEADERS, asset, rendered
 from engram.serve.page.request import PageRequest, PageView, Redirect, place
 from engram.serve.page.sign_in import Sessions
@@ -50,10 +50,10 @@ PAGES: Mapping[str, Handler] = {
     "POST /rest/trial": dreams.trial,
     "POST /rest/run": dreams.run,
     "POST /rest/undo": dreams.undo,
-    "GET /health": vault.health,
-    "POST /health/backup": vault.backup,
-    "POST /health/check": vault.check,
-    "GET /audit": vault.audit,
+    "GET /health": health.health,
+    "POST /health/backup": health.backup,
+    "POST /health/check": health.check,
+    "GET /audit": audit.audit,
     "GET /settings": settings.settings,
     "POST /settings": settings.change,
 }

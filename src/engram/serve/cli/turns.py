@@ -1,0 +1,42 @@
+"""Display of capture reports (observe, ingest) on a terminal."""
+
+from __future__ import annotations
+
+from engram.serve.cli import terminal
+from engram.serve.cli.commands import CommandResult, CommandSpec
+from engram.serve.operations.turns import ObserveInput
+from engram.types import Report, Verdict
+
+
+def _observed(result: CommandResult) -> None:
+    report: Report = result.value
+    if report.verdicts:
+        rows = [
+            [verdict.fate.value, verdict.memory, verdict.reason, _piece(result.given, verdict)] for verdict in report.verdicts
+        ]
+        terminal.table(["what", "id", "why", "said"], rows, wrap=True)
+    _ingested(result)
+
+
+def _piece(given: ObserveInput, verdict: Verdict) -> str:
+    """Return the piece of the input that a verdict is about."""
+    exchange = [text for text in (given.user, given.assistant) if text is not None]
+    texts = [turn.text for turn in given.turns] or exchange or [given.text or ""]
+    return texts[verdict.turn][verdict.start : verdict.end]
+
+
+def _ingested(result: CommandResult) -> None:
+    counts = result.value.counts
+    known = f", {counts['known']:,} known before" if counts.get("known") else ""
+    result.caller.remark(
+        f"{terminal.many(counts['turns'], 'turn')}{known}: {counts['kept']:,} kept, {counts['merged']:,} merged,"
+        f" {counts['dropped']:,} dropped."
+    )
+    for note in result.value.notes:
+        result.caller.remark(f"note: {note}")
+
+
+COMMANDS = {
+    "observe": CommandSpec(show=_observed, extra_help="A vault that is missing is made.", creates_vault=True, offers_all=False),
+    "ingest": CommandSpec(show=_ingested, extra_help="A vault that is missing is made.", creates_vault=True, offers_all=False),
+}
