@@ -1,4 +1,4 @@
-"""Commands on the vault as a whole: init, status, doctor, backups, audit, purge."""
+"""The command that makes a vault, and the options that name it."""
 
 from __future__ import annotations
 
@@ -112,33 +112,6 @@ def test_nothing_but_init_and_remember_makes_a_vault(engram: Engram, vault: Path
     assert not vault.exists()
 
 
-def test_status_shows_the_figures_of_the_vault(made: Engram, vault: Path) -> None:
-    made("--agent", "rex", "remember", "x")
-    made("remember", "y")
-    health = made("status", "--json").json
-    assert health["counts"]["memories"] == 2
-    assert health["counts"]["by_status"] == {"active": 2}
-    assert set(health) >= {
-        "path", "format", "cipher", "latencies", "queue_depth", "queue_limit", "rss_bytes", "pressure", "vault_bytes",
-        "pending_embeddings", "degradation", "warnings", "backups", "last_backup", "crashed_before",
-    }  # fmt: skip
-    page = made("status").out
-    for words in (
-        str(vault),
-        "aegis",
-        "active 2; proposition 2",
-        "MiB",
-        "resident",
-        "p50",
-        "recall      words",
-        "writes      open",
-        "index       none",
-    ):
-        assert words in page
-    assert made("--agent", "ada", "status", "--json").json["counts"]["memories"] == 1
-    assert made("--agent", "ada", "status", "--all", "--json").json["counts"]["memories"] == 2
-
-
 def test_a_warning_about_a_setting_is_printed_unless_quiet(made: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGRAM_READER_LIMIT", "9999")
     ran = made("status")
@@ -147,102 +120,7 @@ def test_a_warning_about_a_setting_is_printed_unless_quiet(made: Engram, monkeyp
     assert made("--quiet", "status").err == ""
 
 
-def test_the_doctor_finds_nothing_wrong_with_a_sound_vault(made: Engram) -> None:
-    made("remember", "x")
-    assert made("doctor").lines[-1] == "Nothing is wrong."
-    verdict = made("doctor", "--json").json
-    assert verdict["ok"] is True
-    assert all(finding["severity"] == "info" for finding in verdict["findings"])
-
-
-def test_the_doctor_mends_what_can_be_mended(made: Engram, vault: Path) -> None:
-    (vault / "vault.db").chmod(0o644)
-    found = made("doctor")
-    assert found.code == 0
-    assert "warning  permissions: " in found.out
-    assert "mended   permissions: " in made("doctor", "--repair").out
-    assert made("doctor").lines[-1] == "Nothing is wrong."
-
-
-def damage(vault: Path) -> None:
-    content = bytearray((vault / "vault.db").read_bytes())
-    content[4096 * 2 + 100] ^= 0xFF
-    (vault / "vault.db").write_bytes(content)
-
-
-def test_a_damaged_vault_is_diagnosed_and_a_backup_brings_it_back(made: Engram, vault: Path) -> None:
-    kept = made("remember", "worth keeping").id
-    assert made("backup").code == 0
-    damage(vault)
-    refused = made("list")
-    assert (refused.code, refused.out) == (1, "")
-    assert refused.err.startswith("E1002: ")
-    assert "engram restore-backup" in refused.err
-    sick = made("doctor")
-    assert sick.code == 1
-    assert "error    database: E1002: " in sick.out
-    assert made("doctor", "--json").code == 1
-    assert {row.split("\t")[3] for row in made("backups").lines} == {"intact"}
-    assert made("restore-backup").code == 2
-    assert "with 1 memory." in made("restore-backup", "--yes").out
-    assert made("show", kept).out.startswith("worth keeping\n")
-    assert made("doctor").code == 0
-
-
-def test_backups_are_made_listed_and_restored_by_number(made: Engram) -> None:
-    made("remember", "one")
-    first = made("backup", "--json").json
-    assert (first["memories"], first["intact"]) == (1, True)
-    made("remember", "two")
-    assert "holds 2 memories" in made("backup").out
-    numbers = [backup["number"] for backup in made("backups", "--json").json["backups"]]
-    assert numbers == sorted(numbers, reverse=True)
-    restored = made("restore-backup", str(first["number"]), "--yes", "--json").json
-    assert restored["number"] == first["number"]
-    assert [row.split("\t")[-1] for row in made("list").lines] == ["one"]
-    assert made("restore-backup", "999", "--yes").err.startswith("E1008: ")
-
-
-def test_the_audit_shows_who_did_what_and_never_what_was_said(made: Engram) -> None:
-    kept = made("--agent", "rex", "remember", "a secret sentence").id
-    made("--agent", "rex", "show", kept)
-    made("--agent", "ada", "show", kept)
-    rows = [row.split("\t") for row in made("audit").lines]
-    assert ["add", "done", "1", "agent:rex", kept] in [row[1:] for row in rows]
-    assert ["get", "done", "1", "agent:rex", kept] in [row[1:] for row in rows]
-    assert "secret" not in made("audit").out
-    assert len(made("audit", "--limit", "1").lines) == 1
-    entries = made("--agent", "rex", "audit", "--json").json["entries"]
-    assert {entry["scope"]["agent"] for entry in entries} == {"rex"}
-    assert {entry["scope"]["agent"] for entry in made("--agent", "rex", "audit", "--all", "--json").json["entries"]} > {"rex"}
-
-
-def test_a_purge_that_matches_nothing_reports_it(made: Engram) -> None:
-    ran = made("purge", "agent", "nobody", "--dry-run")
-    assert (ran.code, ran.out) == (0, "Nothing of that name is here.\n")
-
-
-def test_a_box_is_named_by_its_number(made: Engram) -> None:
-    made("remember", "The API runs on Fly.io")
-    number = str(made("boxes", "--json").json["boxes"][0]["key"])
-    assert "Fly.io" in made("box", number).out
-    assert "There is no box of that number" in made("box", "99").err
-
-
 def test_the_vault_option_overrides_the_environment(made: Engram, tmp_path: Path) -> None:
     made("remember", "here")
     assert made("--vault", str(tmp_path / "other"), "remember", "there").code == 0
     assert [row.split("\t")[-1] for row in made("--vault", str(tmp_path / "other"), "list").lines] == ["there"]
-
-
-@pytest.mark.parametrize("empty", [False, True])
-def test_repair_does_not_replace_a_missing_database_with_an_empty_one(made: Engram, vault: Path, empty: bool) -> None:
-    """A repair once took hours, row by row of missing tables, and would have reported an empty vault as repaired."""
-    kept = made("remember", "worth keeping").id
-    assert made("backup").code == 0
-    (vault / "vault.db").write_bytes(b"") if empty else (vault / "vault.db").unlink()
-    told = made("doctor", "--repair")
-    assert (told.code, "engram restore-backup" in told.out) == (1, True)
-    assert made("list").code == 1
-    assert made("restore-backup", "--yes").code == 0
-    assert made("show", kept).out.startswith("worth keeping\n")
