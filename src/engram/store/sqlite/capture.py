@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class _Batch:
+class _ReadDrafts:
     """Checked drafts with new ids; by id the digest of each, and the mentions and facts read in its words."""
 
     drafts: list[Draft]
@@ -81,7 +81,7 @@ class Capture:
             now = self._gate.env.now()
             for turn in said:
                 check_turn(turn, self._gate.live.now)
-            batch = self._batch(drafts, scope, now)
+            batch = self._read_drafts(drafts, scope, now)
 
             def work(connection: apsw.Connection) -> list[Memory]:
                 # Looked up in the transaction: another thread or process may have stored the same since the caller looked.
@@ -106,12 +106,12 @@ class Capture:
             ]
             return self._gate.write(reader, operation, work, entries=entries, count=len(said), timeout=timeout, receipt=receipt)
 
-    def _batch(self, drafts: Sequence[Draft], scope: Scope, now: datetime) -> _Batch:
+    def _read_drafts(self, drafts: Sequence[Draft], scope: Scope, now: datetime) -> _ReadDrafts:
         """Check the drafts, give them ids and read their words, all before the transaction, so that it is short."""
         for draft in drafts:
             check_memory(draft.memory, self._gate.live.now)
         ready = [replace(draft, memory=self._gate.new_memory(draft.memory, scope, now)) for draft in drafts]
-        return _Batch(
+        return _ReadDrafts(
             ready,
             {draft.memory.id: identity_of(draft.memory) for draft in ready},
             {draft.memory.id: self._gate.rules.read(draft.memory, draft.facts) for draft in ready},
@@ -121,7 +121,7 @@ class Capture:
         self,
         connection: apsw.Connection,
         reader: Reader,
-        batch: _Batch,
+        batch: _ReadDrafts,
         existing: _Existing,
         made: Sequence[Memory],
         keys: Sequence[int],
@@ -158,7 +158,7 @@ class Capture:
         with self._gate.watched(reader, "distil"):
             require_writable(reader, reader.scope)
             now = self._gate.env.now()
-            batch = self._batch(drafts, reader.scope, now)
+            batch = self._read_drafts(drafts, reader.scope, now)
 
             def work(connection: apsw.Connection) -> list[Memory]:
                 if len(turns.mark_read(connection, writable(reader), keys)) < len(keys):
@@ -187,7 +187,7 @@ def _refuse_stored(connection: apsw.Connection, own: Visibility, refs: Sequence[
         raise DuplicateTurns(stored)
 
 
-def _existing(connection: apsw.Connection, own: Visibility, batch: _Batch) -> _Existing:
+def _existing(connection: apsw.Connection, own: Visibility, batch: _ReadDrafts) -> _Existing:
     same = memory_rows.by_digest(connection, own, list(batch.digests.values()))
     others = [digest for digest in batch.digests.values() if digest not in same]
     return _Existing(same, feedback.corrected(connection, own, others))
@@ -211,5 +211,5 @@ def _insert(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[D
     return memories
 
 
-def _space_key(connection: apsw.Connection, space: Space | None, batch: _Batch) -> int | None:
+def _space_key(connection: apsw.Connection, space: Space | None, batch: _ReadDrafts) -> int | None:
     return vectors.own_space(connection, space) if any(draft.vector for draft in batch.drafts) else None

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
@@ -21,7 +22,6 @@ from engram.deadline import acquire_in_time, current_deadline, deadline_error, d
 from engram.env import Env, to_micros
 from engram.errors import DiskFull, EngramError, InvalidQuery, SearchTimeout, StorageError
 from engram.settings import LiveSettings, Settings
-from engram.store.latency import Meter
 from engram.store.limits import StoreLimits
 from engram.store.receipts import ReceiptRequest
 from engram.store.rule_ports import StoreRules
@@ -38,6 +38,7 @@ from engram.store.sqlite.padding import hide_times
 from engram.store.sqlite.vault import VaultHandle
 from engram.store.sqlite.writer import FileUpkeep, Work, Writer
 from engram.store.validation import dated
+from engram.values.health import Latency
 from engram.values.identity import AuditEntry, Reader, Scope, scope_values
 from engram.values.memories import Memory
 
@@ -408,3 +409,36 @@ class Readers:
         self._all.discard(connection)
         self._outdated.discard(connection)
         connection.close(True)
+
+
+class Meter:
+    """The latencies of the last calls of each operation; safe to use from several threads, and cheap enough to be always on."""
+
+    def __init__(self, monotonic: Callable[[], float], window: int) -> None:
+        self._monotonic = monotonic
+        self._window = window
+        self._seen: dict[str, deque[float]] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def time(self, operation: str) -> Iterator[None]:
+        """Record the time of a call that succeeds; the time of a failing one says nothing about speed."""
+        start = self._monotonic()
+        yield
+        spent = self._monotonic() - start
+        with self._lock:
+            self._seen.setdefault(operation, deque(maxlen=self._window)).append(spent)
+
+    def latencies(self) -> Mapping[str, Latency]:
+        """Return the number of calls and the percentiles by operation."""
+        with self._lock:
+            seen = {operation: sorted(times) for operation, times in self._seen.items()}
+        return {
+            operation: Latency(len(times), _percentile(times, 0.50), _percentile(times, 0.99))
+            for operation, times in sorted(seen.items())
+        }
+
+
+def _percentile(ordered: list[float], share: float) -> float:
+    """Return the nearest-rank percentile in milliseconds."""
+    return round(ordered[min(int(share * len(ordered)), len(ordered) - 1)] * 1000, 3)
