@@ -22,8 +22,8 @@ from engram.capture.observer import Observer
 from engram.capture.redaction import sendable
 from engram.context.builder import ContextBuilder
 from engram.crypto import keychain
+from engram.crypto.hardening import harden
 from engram.crypto.keys import MasterKey
-from engram.crypto.process import harden
 from engram.deadline import without_deadline
 from engram.dream.job import JobContext
 from engram.dream.limits import DreamLimits
@@ -32,7 +32,7 @@ from engram.env import Env
 from engram.errors import EmbedderUnavailable, NotFound, VaultLocked
 from engram.index.vectors.live import LiveIndex
 from engram.log import Log
-from engram.models import catalog
+from engram.models import catalogue
 from engram.models.chat_endpoints import language_model
 from engram.models.connections import ConnectionLimits
 from engram.models.embedders import Embedder, OnnxEmbedder
@@ -131,7 +131,7 @@ class OpenVault:
             return self._given_embedder
         if (endpoint := embedding_endpoint(settings, self.live.tuned(ConnectionLimits))) is not None:
             return RemoteEmbedder(endpoint, self.env, self.store.vectors.space(SPACE), sendable)
-        model = catalog.find(catalog.DEFAULT if settings.model == "auto" else settings.model)
+        model = catalogue.find(catalogue.DEFAULT if settings.model == "auto" else settings.model)
         return _ENCODERS.setdefault(model.name, OnnxEmbedder(model)) if model.installed() else None
 
     @property

@@ -10,7 +10,7 @@ from capture.test_observer import covered
 from recall.vaults import open_engram
 
 from engram.engine import Engram
-from engram.text.fence import fence
+from engram.text.marks import fence
 from engram.types import Fate, Memory, Turn
 
 FACT = "I adopted a grey cat named Miso in Oslo."

@@ -16,7 +16,7 @@ from engram.engine import Engram
 from engram.errors import AccessDenied, ContentTooLarge, EngramError, InjectionBlocked, InvalidContent
 from engram.models.embedders import CallableEmbedder, Vectors
 from engram.rules.duplicates import DuplicateWeights
-from engram.text.fence import fence
+from engram.text.marks import fence
 from engram.text.tokens import count
 from engram.types import Fate, Kind, Reader, Report, Role, Scope, Source, Turn
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.capture.redaction import PRIVATE, RECALLED, cut, strip
-from engram.text.fence import fence
+from engram.text.marks import fence
 
 PARTS = st.lists(
     st.sampled_from(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.capture.statements import propositions
-from engram.text.fence import fence
+from engram.text.marks import fence
 from engram.types import Kind, Turn
 
 AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

@@ -10,7 +10,7 @@ from dream.vaults import context_of, rows
 from engram.dream.inference import INFER
 from engram.dream.runner import run
 from engram.engine import Engram
-from engram.recall.scoring import state_value
+from engram.recall.score import state_value
 from engram.rules.inference import Inferred, conclusion_sentence
 from engram.rules.lifecycle import Verification, verification
 from engram.types import Memory, Source, Status

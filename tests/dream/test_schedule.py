@@ -13,7 +13,7 @@ from patience import wait_until
 from recall.vaults import KEY, OWNER
 
 import engram
-from engram.crypto.process import rss_bytes
+from engram.crypto.hardening import rss_bytes
 from engram.deadline import deadline_passed
 from engram.dream.duplicates import MERGE
 from engram.dream.jobs import JOBS

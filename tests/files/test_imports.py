@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.crypto.process import wipe_file
+from engram.crypto.hardening import wipe_file
 from engram.errors import ContentTooLarge, EngramError, InvalidContent
 from engram.files import formats
 from engram.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 from recall.vaults import MODELS, NO_MODEL
 
 from engram.errors import EmbedderUnavailable
-from engram.models import catalog
+from engram.models import catalogue
 from engram.models.rerankers import OnnxReranker
 
 
@@ -22,7 +22,7 @@ def test_an_incomplete_reranker_folder_is_refused_naming_the_missing_files(tmp_p
 def test_every_text_gets_its_own_score(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bundled encoder has the inputs of a cross-encoder; its scores mean nothing, but there is one for each pair."""
     monkeypatch.setenv("ENGRAM_MODELS", MODELS)
-    model = catalog.find()
+    model = catalogue.find()
     if not MODELS or not model.installed():
         pytest.skip(NO_MODEL)
     reranker = OnnxReranker(model.folder)

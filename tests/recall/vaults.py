@@ -9,7 +9,7 @@ from pathlib import Path
 
 import engram
 from engram.engine import Engram
-from engram.models import catalog
+from engram.models import catalogue
 from engram.models.embedders import CallableEmbedder, Embedder, OnnxEmbedder, hashing_embedder
 from engram.store.limits import StoreLimits
 from engram.store.sqlite.store import SqliteStore
@@ -86,5 +86,5 @@ def at(day: int, hour: int = 12) -> datetime:
 
 def real_encoder() -> OnnxEmbedder | None:
     """Return the installed encoder, or None; ENGRAM_MODELS must be set."""
-    model = catalog.find()
+    model = catalogue.find()
     return OnnxEmbedder(model) if model.installed() else None

@@ -12,8 +12,8 @@ import pytest
 from models.servers import serving
 from serve.console import Engram
 
-from engram.models import catalog
-from engram.models.catalog import Model, ModelFile
+from engram.models import catalogue
+from engram.models.catalogue import Model, ModelFile
 from engram.serve.cli.caller import Caller
 from engram.serve.cli.progress import progress
 
@@ -24,7 +24,7 @@ CONTENT = b"weights" * 1000
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Model:
     artefact = ModelFile("model.onnx", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT), "hub/model.onnx", "pack/model.onnx")
     model = Model(
-        name=catalog.DEFAULT,
+        name=catalogue.DEFAULT,
         about="small",
         licence="MIT",
         dimensions=4,
@@ -36,7 +36,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Model:
         wheel="none==1",
         wheel_sha256="",
     )
-    monkeypatch.setattr(catalog, "catalog", lambda: {model.name: model})
+    monkeypatch.setattr(catalogue, "catalogue", lambda: {model.name: model})
     monkeypatch.setenv("ENGRAM_MODELS", str(tmp_path / "models"))
     return model
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import NotFound
-from engram.text.fence import fence, harmless
+from engram.text.marks import fence, harmless
 from engram.types import Memory, Turn
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import numpy as np
 
 from engram.bench.recall import Conversation, read_stores
 from engram.errors import InvalidContent
-from engram.models import catalog
+from engram.models import catalogue
 from engram.models.embedders import Embedder, OnnxEmbedder
 from engram.rules.topics import Momentum, Vector, advance, assess_topic, blend, dependence, similarity, steady_query
 from engram.rules.working import WorkingLimits
@@ -39,7 +39,7 @@ def run(
     progress: ProgressCallback | None = None,
 ) -> dict[str, Any]:
     """Return the mean shares of follow-ups and of self-contained questions, plain and drawn towards the topic."""
-    embedder = embedder or OnnxEmbedder(catalog.find(catalog.DEFAULT))
+    embedder = embedder or OnnxEmbedder(catalogue.find(catalogue.DEFAULT))
     follow_ups = [embedder.query(text) for text in FOLLOW_UPS]
     shares: Shares = defaultdict(list)
     for path in paths:

@@ -32,11 +32,11 @@ from engram.bench.recall import percentiles
 from engram.bench.store_sides import dice, sentence
 from engram.bench.warm import index_of, settle, warm
 from engram.capture.embeddings import SPACE, passage
-from engram.crypto.process import rss_bytes
+from engram.crypto.hardening import rss_bytes
 from engram.engine import Engram
 from engram.env import Env
 from engram.index.vectors.matrix import encode
-from engram.models import catalog
+from engram.models import catalogue
 from engram.models.embedders import Embedder, OnnxEmbedder, Vectors, hashing_embedder
 from engram.rules.store_rules import MemoryRules
 from engram.serve.operations.operation import ProgressCallback
@@ -78,7 +78,7 @@ def directions(number: int, dimensions: int, seed: int) -> Vectors:
 
 def encoder() -> tuple[Embedder, bool]:
     """Return the installed encoder and True, or a stand-in and False: ratios to the stand-in mean nothing."""
-    model = catalog.find()
+    model = catalogue.find()
     return (OnnxEmbedder(model), True) if model.installed() else (hashing_embedder(_DIMENSIONS), False)
 
 

@@ -37,7 +37,7 @@ import apsw
 
 from engram import engine
 from engram.bench.store_sides import BATCH, DirectSide, Side, StoreBench, open_unkeyed, question
-from engram.crypto.process import rss_bytes
+from engram.crypto.hardening import rss_bytes
 from engram.env import Env
 from engram.serve.operations.operation import ProgressCallback
 from engram.settings import Settings

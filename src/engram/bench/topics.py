@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from engram.errors import InvalidContent
-from engram.models import catalog
+from engram.models import catalogue
 from engram.models.embedders import Embedder, OnnxEmbedder
 from engram.rules.topics import Momentum, Topic, advance, assess_topic, similarity
 from engram.serve.operations.operation import ProgressCallback
@@ -34,7 +34,7 @@ class SwitchFigures:
 def run(path: Path, embedder: Embedder | None = None, progress: ProgressCallback | None = None) -> dict[str, Any]:
     """Return the figures of the product and of the baselines, over all turns but the first of each conversation."""
     conversations = _conversations(path)
-    embedder = embedder or OnnxEmbedder(catalog.find(catalog.DEFAULT))
+    embedder = embedder or OnnxEmbedder(catalogue.find(catalogue.DEFAULT))
     shifts: list[bool] = []
     ours: list[Topic] = []
     to_last_turn: list[float] = []

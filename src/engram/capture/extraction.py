@@ -33,7 +33,7 @@ from engram.deadline import POLL_S, acquire_in_time, check_deadline, deadline_er
 from engram.env import to_micros
 from engram.errors import EngramError
 from engram.guard.injection import InjectionVerdict
-from engram.index.term_plan import STOP_WORDS
+from engram.index.terms import STOP_WORDS
 from engram.models.language_models import Extracted, Extractor, GenerationRequest, LanguageModel
 from engram.rules.duplicates import DuplicateWeights
 from engram.settings import Settings

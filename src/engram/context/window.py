@@ -27,7 +27,7 @@ from engram.context.history import VERBATIM, HistoryPiece, compress
 from engram.context.lines import TITLES, TOKENS, dated, day, heading, quoted, when
 from engram.context.packing import PackingCandidate, Step, Tier, pack, ranked
 from engram.text.english.grammar import is_assistant
-from engram.text.fence import fence, harmless
+from engram.text.marks import fence, harmless
 from engram.types import Hit, Memory, Recall, Turn
 from engram.values.frozen import frozen, replace
 

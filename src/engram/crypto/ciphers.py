@@ -26,8 +26,8 @@ from collections.abc import Callable
 from functools import cached_property
 
 from engram.crypto.digests import hmac_sha256, sha256
+from engram.crypto.hardening import lock_buffer, unlock_buffer
 from engram.crypto.keys import hkdf, wipe
-from engram.crypto.process import lock_buffer, unlock_buffer
 from engram.errors import EncryptionFailed, InvalidQuery
 
 TYPE_CHECKING = False

@@ -15,7 +15,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from engram.crypto.digests import DIGEST_BYTES, hmac_sha256, sha256
-from engram.crypto.process import lock_buffer, unlock_buffer
+from engram.crypto.hardening import lock_buffer, unlock_buffer
 from engram.errors import EncryptionFailed, MemoryPressure, VaultDamaged, VaultLocked
 from engram.values.frozen import frozen
 

@@ -13,7 +13,7 @@ import numpy as np
 from engram.capture.duplicates import adds_nothing
 from engram.dream.invariants import TRUST, may_merge
 from engram.dream.job import Job, JobContext, JobPage, by_scope
-from engram.index.term_plan import TermPlanner
+from engram.index.terms import TermPlanner
 from engram.rules.duplicates import means_the_same
 from engram.text.english.grammar import named
 from engram.text.terms import day_of, terms

@@ -15,7 +15,7 @@ from engram.capture.boxes import fill_boxes
 from engram.capture.embeddings import fill
 from engram.capture.observer import Observer
 from engram.capture.screen import rescreen
-from engram.crypto.process import rss_bytes, trim_heap
+from engram.crypto.hardening import rss_bytes, trim_heap
 from engram.deadline import Deadline, cancellable
 from engram.dream.job import JobContext
 from engram.dream.jobs import jobs_of

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from engram import settings as settings_room
 from engram.deadline import Deadline, current_deadline, deadline_error, run_bounded
 from engram.errors import DimensionMismatch, EmbedderUnavailable, EmbeddingFailed, EngramError
-from engram.models.catalog import Model
+from engram.models.catalogue import Model
 from engram.text.terms import terms
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from engram.errors import EmbeddingError
-from engram.index.term_plan import TermPlanner
+from engram.index.terms import TermPlanner
 from engram.index.vectors.filters import has_columns
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embedders import Embedder, Vectors

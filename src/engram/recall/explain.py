@@ -8,7 +8,7 @@ from engram.env import to_micros
 from engram.recall.activation import LinkPath
 from engram.recall.arms import VECTORS
 from engram.recall.fusion import ArmResult, Ranking
-from engram.recall.scoring import AFFECT, ASSISTANT, BESIDE, GATHER, LIFECYCLE, SESSION, SUBSTANCE, TIME
+from engram.recall.score import AFFECT, ASSISTANT, BESIDE, GATHER, LIFECYCLE, SESSION, SUBSTANCE, TIME
 from engram.recall.selection import Decision
 from engram.text.terms import terms
 from engram.types import ArmSignal, Explanation, LeftOut, Memory, Stage, Why

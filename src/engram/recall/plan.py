@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from engram.errors import InvalidQuery
-from engram.index.term_plan import STOP_WORDS
-from engram.index.term_plan import asks_nothing as asks_nothing
+from engram.index.terms import STOP_WORDS
+from engram.index.terms import asks_nothing as asks_nothing
 from engram.models.embedders import Vectors
 from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import RULES, STORIES

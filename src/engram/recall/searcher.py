@@ -30,7 +30,7 @@ from engram.recall.arms import VECTORS, WORDS, Arms
 from engram.recall.fusion import ArmResult, Ranking, fuse_calibrated, fuse_reciprocal_ranks
 from engram.recall.plan import Plan, Query, checked, plan, signature
 from engram.recall.rerank import by_opinion, mmr, newest
-from engram.recall.scoring import ASSISTANT, HEAD, CandidateFacts, arm_weights, match_scores, score
+from engram.recall.score import ASSISTANT, HEAD, CandidateFacts, arm_weights, match_scores, score
 from engram.recall.selection import (
     CONTRADICTS,
     DERIVED,

@@ -23,7 +23,7 @@ from engram.models.embedders import Vectors
 from engram.recall.arms import VECTORS
 from engram.recall.fusion import Ranking
 from engram.recall.plan import Plan
-from engram.recall.scoring import match_scores
+from engram.recall.score import match_scores
 from engram.recall.weights import RecallWeights
 from engram.settings import Settings
 from engram.text.tokens import count

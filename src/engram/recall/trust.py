@@ -18,7 +18,7 @@ from datetime import datetime
 
 import numpy as np
 
-from engram.index.term_plan import STOP_WORDS
+from engram.index.terms import STOP_WORDS
 from engram.recall.arms import VECTORS
 from engram.recall.fusion import Ranking
 from engram.recall.plan import Plan

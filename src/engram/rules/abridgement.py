@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from engram.index.term_plan import STOP_WORDS
+from engram.index.terms import STOP_WORDS
 from engram.text import sentences
 from engram.text.english.grammar import named, third_person
 from engram.text.terms import terms, word_set

@@ -14,7 +14,7 @@ import re
 from collections.abc import Set
 from itertools import groupby
 
-from engram.index.term_plan import STOP_WORDS
+from engram.index.terms import STOP_WORDS
 from engram.rules.abridgement import content_words
 from engram.text.english.facts import Fact, tells_a_change
 from engram.text.english.gazetteer import GIVEN_NAMES

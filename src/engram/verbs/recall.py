@@ -8,8 +8,8 @@ from datetime import datetime
 from engram.context.resume import record_gap
 from engram.deadline import wait_limit
 from engram.errors import NotFound
-from engram.recall.evidence import reason as gather_evidence
 from engram.recall.plan import Query, is_unrestricted
+from engram.recall.reason import reason as gather_evidence
 from engram.types import Explanation, IndexState, Mode, Reasoning, Recall
 from engram.values.query import Filter
 from engram.verbs.view import View

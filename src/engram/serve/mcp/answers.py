@@ -21,7 +21,7 @@ from engram.serve.operations.health import VaultStatus
 from engram.serve.operations.knowledge import KnowledgeReport
 from engram.serve.operations.memories import MemoryDetails
 from engram.serve.operations.schema import Schema, output_schema
-from engram.text.fence import fence
+from engram.text.marks import fence
 from engram.text.tokens import count
 from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoning, Recall, Report, Trust
 from engram.values.frozen import MISSING, fields, is_dataclass, replace

@@ -13,7 +13,7 @@ from engram.serve.mcp.tools import DATA, Tool, ToolAnswer
 from engram.serve.operations import Effect, limits
 from engram.serve.operations.operation import require_writes
 from engram.serve.operations.schema import Schema
-from engram.text.fence import fence
+from engram.text.marks import fence
 
 if TYPE_CHECKING:
     from engram.engine import Engram

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engram.errors import NotFound
 from engram.serve.mcp import answers
 from engram.serve.operations import OPERATIONS, limits, read
-from engram.text.fence import fence
+from engram.text.marks import fence
 from engram.types import Page, Reader
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from types import MappingProxyType
 import apsw
 
 from engram.crypto.ciphers import FieldCipher
+from engram.crypto.hardening import lock_buffer, unlock_buffer
 from engram.crypto.keys import MasterKey, Purpose, wipe
-from engram.crypto.process import lock_buffer, unlock_buffer
 from engram.errors import (
     DiskFull,
     EncryptionFailed,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from engram.crypto.process import rss_bytes
+from engram.crypto.hardening import rss_bytes
 from engram.deadline import check_deadline, without_deadline
 from engram.env import from_micros, to_micros
 from engram.errors import DiskFull, SearchTimeout, StorageError, VaultBusy, VaultDamaged

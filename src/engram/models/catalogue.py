@@ -76,15 +76,15 @@ class Model:
         return all(_size(self.folder / file.name) == file.size for file in self.files)
 
 
-def catalog() -> dict[str, Model]:
-    """Return the models of `catalog.toml` by name."""
-    text = resources.files("engram.models").joinpath("catalog.toml").read_text("utf-8")
+def catalogue() -> dict[str, Model]:
+    """Return the models of `catalogue.toml` by name."""
+    text = resources.files("engram.models").joinpath("catalogue.toml").read_text("utf-8")
     return {name: _model(name, table) for name, table in tomllib.loads(text).items()}
 
 
 def find(name: str = DEFAULT) -> Model:
     """Return a model by name."""
-    models = catalog()
+    models = catalogue()
     if name not in models:
         raise EmbedderUnavailable(f"there is no model {name!r} in the catalogue.", way_out="See `engram model list`.")
     return models[name]

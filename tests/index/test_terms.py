@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.index.term_plan import STOP_WORDS, TermPlanner
+from engram.index.terms import STOP_WORDS, TermPlanner
 from engram.text.terms import terms
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engram.engine import Engram
-from engram.recall.evidence import by_name, conjuncts, names, split_at_event
+from engram.recall.reason import by_name, conjuncts, names, split_at_event
 from engram.types import Evidence, Outcome, Reader, Scope
 
 

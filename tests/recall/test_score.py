@@ -15,7 +15,7 @@ from engram.env import to_micros
 from engram.recall.arms import attainable
 from engram.recall.fusion import ArmResult, Ranking, fuse_calibrated, fuse_reciprocal_ranks
 from engram.recall.plan import Intent, Plan, Query, QueryAnalysis, plan
-from engram.recall.scoring import (
+from engram.recall.score import (
     AFFECT,
     LIFECYCLE,
     CandidateFacts,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from engram.crypto import process
+from engram.crypto import hardening
 
-SOURCE = Path(process.__file__).parents[2]
+SOURCE = Path(hardening.__file__).parents[2]
 linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc and prctl")
 
 
@@ -32,7 +32,7 @@ def answer(code: str) -> str:
 def test_a_hardened_process_is_not_dumpable_and_has_no_core_limit() -> None:
     code = """
 import ctypes, resource
-from engram.crypto.process import harden
+from engram.crypto.hardening import harden
 notes = harden()
 print(notes, ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), resource.getrlimit(resource.RLIMIT_CORE))
 """
@@ -45,7 +45,7 @@ def test_a_hardened_process_that_crashes_leaves_no_core_file(tmp_path: Path) -> 
 import os, resource
 hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
 resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
-from engram.crypto.process import harden
+from engram.crypto.hardening import harden
 {step}
 os.abort()
 """
@@ -63,8 +63,8 @@ os.abort()
 def test_a_raised_core_limit_alone_does_not_bring_dumps_back(tmp_path: Path) -> None:
     code = """
 import os, resource
-from engram.crypto import process
-process._forbid_attaching()
+from engram.crypto import hardening
+hardening._forbid_attaching()
 hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
 resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
 os.abort()
@@ -74,15 +74,15 @@ os.abort()
 
 
 def test_hardening_twice_reports_the_same_as_once() -> None:
-    assert answer("from engram.crypto.process import harden; print(harden() == harden())") == "True"
+    assert answer("from engram.crypto.hardening import harden; print(harden() == harden())") == "True"
 
 
 def test_a_platform_without_hardening_is_reported_without_an_error() -> None:
     code = """
 import sys
 sys.platform = "win32"
-from engram.crypto import process
-print(len(process.harden()), process.lock_buffer(bytearray(32)), process.unlock_buffer(bytearray(32)))
+from engram.crypto import hardening
+print(len(hardening.harden()), hardening.lock_buffer(bytearray(32)), hardening.unlock_buffer(bytearray(32)))
 """
     assert answer(code) == "2 False None"
 
@@ -91,7 +91,7 @@ print(len(process.harden()), process.lock_buffer(bytearray(32)), process.unlock_
 def test_a_locked_page_stays_locked_until_its_last_buffer_is_unlocked() -> None:
     code = """
 import re
-from engram.crypto.process import lock_buffer, unlock_buffer
+from engram.crypto.hardening import lock_buffer, unlock_buffer
 def locked():
     return int(re.search(r"VmLck:\\s+(\\d+)", open("/proc/self/status").read())[1])
 page = bytearray(32)
@@ -108,7 +108,7 @@ print(*shown, locked())
 def test_a_lock_over_the_system_limit_returns_false() -> None:
     code = """
 import os, resource
-from engram.crypto.process import lock_buffer
+from engram.crypto.hardening import lock_buffer
 resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
 if os.getuid() == 0:
     os.setuid(65534)
@@ -118,14 +118,14 @@ print(lock_buffer(bytearray(32)))
 
 
 def test_an_empty_buffer_has_nothing_to_lock() -> None:
-    assert process.lock_buffer(bytearray()) is False
-    process.unlock_buffer(bytearray())
+    assert hardening.lock_buffer(bytearray()) is False
+    hardening.unlock_buffer(bytearray())
 
 
 @linux_only
 def test_resident_memory_grows_with_allocations() -> None:
     code = """
-from engram.crypto.process import rss_bytes
+from engram.crypto.hardening import rss_bytes
 before = rss_bytes()
 ballast = bytearray(b"x" * (64 << 20))
 held = rss_bytes()
@@ -137,4 +137,4 @@ print(1 << 20 < before < 512 << 20, 60 << 20 < held - before < 200 << 20, rss_by
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no getrusage")
 def test_without_proc_the_peak_memory_is_returned() -> None:
-    assert process._peak_rss_bytes() > 1 << 20
+    assert hardening._peak_rss_bytes() > 1 << 20

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import dropwhile
 
-from engram.index.term_plan import STOP_WORDS
+from engram.index.terms import STOP_WORDS
 from engram.text.english.dates import resolve
 from engram.text.terms import terms, word_set
 from engram.types import Evidence, Hit, Memory, Reasoning, Recall
