@@ -12,8 +12,8 @@ from recall.vaults import FACTS, OWNER, open_engram, store_of, texts
 
 from engram.engine import Engram
 from engram.errors import EmbeddingFailed, InvalidQuery, NotFound
+from engram.recall.feedback import Tuning, shifted
 from engram.recall.selection import CONTRADICTS, DERIVED, SUPERSEDES
-from engram.recall.tuning import Tuning, shifted
 from engram.recall.weights import RecallWeights
 from engram.types import ArmSignal, Explanation, Kind, Mode, Outcome, Quality, Reader, Role, Scope, Stage, Turn, Why
 from engram.values.query import Filter

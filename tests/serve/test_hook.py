@@ -17,7 +17,7 @@ from serve.console import COMMAND, Engram, Ran, in_process_of_its_own
 
 from engram.crypto.keys import MasterKey
 from engram.engine import open_engram
-from engram.hosts.clients import with_hooks, without_hooks
+from engram.hosts.hooks import with_hooks, without_hooks
 from engram.serve.hook import events, transcripts
 from engram.serve.hook.prompt import _relevance
 from engram.serve.hook.transcripts import turns

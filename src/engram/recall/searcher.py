@@ -27,6 +27,7 @@ from engram.models.rerankers import Reranker
 from engram.recall import explain
 from engram.recall.activation import LinkPath
 from engram.recall.arms import VECTORS, WORDS, Arms
+from engram.recall.feedback import Tuning, shifted
 from engram.recall.fusion import ArmResult, Ranking, fuse_calibrated, fuse_reciprocal_ranks
 from engram.recall.plan import Plan, Query, checked, plan, signature
 from engram.recall.rerank import by_opinion, mmr, newest
@@ -48,7 +49,6 @@ from engram.recall.selection import (
     with_duplicates,
 )
 from engram.recall.trust import Answerability, answerability, trust
-from engram.recall.tuning import Tuning, shifted
 from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import Lifecycle, lifecycle
 from engram.settings import LiveSettings, Settings

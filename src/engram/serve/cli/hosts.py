@@ -12,8 +12,8 @@ import typer
 
 from engram import settings as settings_room
 from engram.hosts import HOOK_EVENTS, edits
-from engram.hosts.clients import HOOK_FILES, with_hooks, without_hooks
 from engram.hosts.edits import Edit
+from engram.hosts.hooks import HOOK_FILES, with_hooks, without_hooks
 from engram.serve import hook
 from engram.serve.cli import terminal
 from engram.serve.cli.caller import BadCall, Caller, Json, Yes, caller_of, complete_from
