@@ -20,7 +20,7 @@ from engram.guard.visibility import Visibility, require_owner, writable
 from engram.log import Log
 from engram.store.folder import clear_snapshots
 from engram.store.receipts import ReceiptRequest
-from engram.store.sqlite import audit, episodes, gaps, memory_rows, receipts, turns, working
+from engram.store.sqlite import audit, episodes, facts, gaps, memory_rows, receipts, text_index, turns, working
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import vectors as vectors
 from engram.types import (
@@ -147,7 +147,7 @@ class Erasure:
                     record_traces(connection, traces, memory)
                 for memory in gone:
                     turns.delete_sources(connection, memory.key)
-                    memory_rows.erase(connection, self._gate.rules, memory)
+                    erase_memory(connection, self._gate.rules, memory)
                 audit.erase_digests(connection, [memory.id for memory in gone])
                 gaps.delete_related(connection, [memory.text for memory in gone])
 
@@ -390,7 +390,7 @@ def _remove(
         doomed += episodes.learned_from(connection, owned, doomed)  # skills of other scopes may hold their words
         for memory in doomed:
             record_traces(connection, traces, memory)
-            memory_rows.erase(connection, rules, memory)
+            erase_memory(connection, rules, memory)
         audit.erase_digests(connection, [memory.id for memory in doomed])
     for table in _having(connection, "scope"):
         if table != "memories":
@@ -398,6 +398,40 @@ def _remove(
     for table in _having(connection, dimension):
         connection.execute(f"DELETE FROM {table} WHERE {dimension} = ?", (name,))
     connection.execute(f"UPDATE scopes SET {dimension} = ? WHERE key IN ({_marks(places)})", (replacement, *places))
+
+
+def erase_memory(connection: apsw.Connection, rules: StoreRules, memory: Memory) -> None:
+    """Overwrite a memory's words, then delete it (§10.6.1). `secure_delete` zeroes freed cells, the text index drops terms."""
+    key = memory.key
+    words = text_index.indexed_text(connection, key), text_index.surroundings_of(connection, key)
+    text_index.unindex_words(connection, key, *words)
+    connection.execute(
+        """
+        UPDATE contents SET text = '', summary = '', key_fact = '', tag = '', around = '', clear = '', digest = x''
+         WHERE memory = ?
+        """,
+        (key,),
+    )
+    connection.execute("UPDATE versions SET text = '' WHERE memory = ?", (key,))
+    connection.execute("UPDATE status_history SET reason = '' WHERE memory = ?", (key,))
+    connection.execute("UPDATE attributes SET value = '' WHERE memory = ?", (key,))
+    connection.execute("UPDATE feedback SET vector = zeroblob(length(vector)), digest = '' WHERE memory = ?", (key,))
+    for statement in _OVERWRITES:
+        connection.execute(statement, (key,))
+    facts.forget(connection, rules, key)
+    connection.execute("DELETE FROM memories WHERE key = ?", (key,))  # side tables follow by their references
+    memory_rows.log_change(connection, key, "erase")
+
+
+_OVERWRITES = (
+    "UPDATE episodes SET goal = '', result = '' WHERE memory = ?",
+    "UPDATE events SET text = '', type = '', actor = '' WHERE memory = ?",
+    "UPDATE participants SET role = '' WHERE memory = ?",
+    "UPDATE skills SET name = '' WHERE memory = ?",
+    "UPDATE skill_parts SET text = '', extra = '' WHERE memory = ?",
+    "UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)",
+)
+"""Statements that overwrite the words in side tables, and the topic of the memory's box, which is made again from the rest."""
 
 
 def _places(connection: apsw.Connection, dimension: str, name: str) -> tuple[int, ...]:

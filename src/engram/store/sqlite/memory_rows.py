@@ -14,7 +14,7 @@ from engram.guard.visibility import Visibility
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import rows
 from engram.store.sqlite.rows import intern, micros
-from engram.store.sqlite.text_index import _WORDING, _around, _indexed, index_words, unindex_words
+from engram.store.sqlite.text_index import EARLIER_WORDING, index_words, indexed_text, surroundings_of, unindex_words
 from engram.store.sqlite.visibility import predicate
 from engram.text.terms import identity_of
 from engram.values.frozen import replace
@@ -24,7 +24,7 @@ from engram.values.memories import NEUTRAL, Memory, Status, StatusChange, Versio
 from engram.values.query import CandidateTraits, Filter
 
 if TYPE_CHECKING:
-    from engram.store.rule_ports import StoreRules
+    pass
 
 
 _PUT = """
@@ -42,16 +42,6 @@ _PUT_WORDS = f"""
             {sealed.write_words("?2", "?5", "?1", "key_fact")}, {sealed.write_words("?2", "?6", "?1", "tag")},
             ?7, {sealed.digest("?2", "?8")}, ?9, ?10, ?11, ?12, ?13)
 """
-
-_WIPES = (
-    "UPDATE episodes SET goal = '', result = '' WHERE memory = ?",
-    "UPDATE events SET text = '', type = '', actor = '' WHERE memory = ?",
-    "UPDATE participants SET role = '' WHERE memory = ?",
-    "UPDATE skills SET name = '' WHERE memory = ?",
-    "UPDATE skill_parts SET text = '', extra = '' WHERE memory = ?",
-    "UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)",
-)
-"""Statements that overwrite the words in side tables, and the topic of the memory's box, which is made again from the rest."""
 
 _ATTRIBUTE = sealed.write_side("attributes", "value", "?3", "?4", ("?2",))
 
@@ -120,8 +110,8 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
 
 def _reword(connection: apsw.Connection, old: Memory, new: Memory) -> None:
     """Store the earlier wording as a version, and update text index and vector. Called before the row itself is changed."""
-    key, around = old.key, _around(connection, old.key)
-    unindex_words(connection, key, _indexed(connection, key), around)
+    key, around = old.key, surroundings_of(connection, old.key)
+    unindex_words(connection, key, indexed_text(connection, key), around)
     index_words(connection, key, sealed.indexed_words(connection, new), around)
     if new.tier is not old.tier:
         sealed.retier(connection, key, old.tier, new.tier)
@@ -156,30 +146,6 @@ def log_status(connection: apsw.Connection, memory: Memory, change: StatusChange
         """,
         (memory.key, change.old, change.new, change.reason, to_micros(change.at), memory.tier),
     )
-
-
-def erase(connection: apsw.Connection, rules: StoreRules, memory: Memory) -> None:
-    """Overwrite a memory's words, then delete it (§10.6.1). `secure_delete` zeroes freed cells, the text index drops terms."""
-    key = memory.key
-    unindex_words(connection, key, _indexed(connection, key), _around(connection, key))
-    connection.execute(
-        """
-        UPDATE contents SET text = '', summary = '', key_fact = '', tag = '', around = '', clear = '', digest = x''
-         WHERE memory = ?
-        """,
-        (key,),
-    )
-    connection.execute("UPDATE versions SET text = '' WHERE memory = ?", (key,))
-    connection.execute("UPDATE status_history SET reason = '' WHERE memory = ?", (key,))
-    connection.execute("UPDATE attributes SET value = '' WHERE memory = ?", (key,))
-    connection.execute("UPDATE feedback SET vector = zeroblob(length(vector)), digest = '' WHERE memory = ?", (key,))
-    for statement in _WIPES:
-        connection.execute(statement, (key,))
-    from engram.store.sqlite import facts  # late: its rules take longer to load than reading rows
-
-    facts.forget(connection, rules, key)
-    connection.execute("DELETE FROM memories WHERE key = ?", (key,))  # side tables follow by their references
-    log_change(connection, key, "erase")
 
 
 def log_change(connection: apsw.Connection, key: int, what: str) -> None:
@@ -400,7 +366,7 @@ def states_at(connection: apsw.Connection, found: Sequence[Memory], moment: date
     # Of several rows of one memory the last one wins: the earliest wording replaced since, the latest status until then.
     words: list[Any] = connection.execute(
         f"""
-        SELECT v.memory, {_WORDING} FROM versions AS v JOIN memories AS m ON m.key = v.memory
+        SELECT v.memory, {EARLIER_WORDING} FROM versions AS v JOIN memories AS m ON m.key = v.memory
          WHERE v.memory IN ({marks}) AND v.replaced_at > ? ORDER BY v.number DESC
         """,
         (*keys, then),

@@ -42,7 +42,7 @@ _RANKED_FIRST = 4
 
 _WORDING_TERMS = 32  # terms of a question that are searched in earlier wordings: each costs a scan
 
-_WORDING = sealed.read_side("versions", "text", "v")
+EARLIER_WORDING = sealed.read_side("versions", "text", "v")
 
 
 class TextIndex:
@@ -165,18 +165,20 @@ def unindex_words(connection: apsw.Connection, key: int, text: str, around: str)
     )
 
 
-def _indexed(connection: apsw.Connection, key: int) -> str:
+def indexed_text(connection: apsw.Connection, key: int) -> str:
+    """Return the words of a memory as the text index holds them."""
     sql = f"SELECT {sealed.INDEXED} FROM contents AS c JOIN memories AS m ON m.key = c.memory WHERE m.key = ?"
     return str(connection.execute(sql, (key,)).get or "")
 
 
-def _around(connection: apsw.Connection, key: int) -> str:
+def surroundings_of(connection: apsw.Connection, key: int) -> str:
+    """Return the words said beside a memory, which the text index holds too."""
     return str(connection.execute("SELECT around FROM contents WHERE memory = ?", (key,)).get or "")
 
 
 def set_surroundings(connection: apsw.Connection, key: int, around: str) -> None:
     """Replace the words around a memory in the text index."""
-    text, before = _indexed(connection, key), _around(connection, key)
+    text, before = indexed_text(connection, key), surroundings_of(connection, key)
     if before == around:
         return
     unindex_words(connection, key, text, before)
@@ -213,7 +215,7 @@ def search_wordings(
     visible, values = predicate(seen, "m.scope")
     extra, more = rows.conditions(where)
     then = to_micros(where.as_of)
-    held = " + ".join(f"(instr(lower({_WORDING}), ?) > 0)" for _ in terms)
+    held = " + ".join(f"(instr(lower({EARLIER_WORDING}), ?) > 0)" for _ in terms)
     sql = f"""
         SELECT key, held FROM (
             SELECT m.key AS key, {held} AS held

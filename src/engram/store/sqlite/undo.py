@@ -17,6 +17,7 @@ import apsw
 from engram.env import to_micros
 from engram.guard.visibility import Visibility
 from engram.store.sqlite import feedback, memory_rows
+from engram.store.sqlite.erasure import erase_memory
 from engram.text.terms import identity_of
 from engram.types import Status
 from engram.values.edges import MERGED_FROM
@@ -215,7 +216,7 @@ def _unmake(connection: apsw.Connection, rules: StoreRules, undo: Undo) -> bool:
     judged = (now.corroborations, now.helpful, now.unhelpful) != tuple(made[one] for one in _JUDGED)
     if now.pinned or now.version > 1 or judged:
         return False
-    memory_rows.erase(connection, rules, now)
+    erase_memory(connection, rules, now)
     return True
 
 
