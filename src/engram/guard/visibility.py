@@ -47,11 +47,11 @@ def readable(reader: Reader) -> Visibility:
     if allowed is not None and reader.role not in allowed:
         raise AccessDenied(f"the role {reader.role.value!r} may not use the policy {reader.policy.value!r}.")
     here = reader.scope
-    inside: ScopeBox = tuple(("", value) if value else ("",) for value in scope_values(here))
     if reader.policy is Policy.ALL:
         return Visibility((_ANYWHERE,))
     if reader.policy is Policy.OWN:
-        return Visibility((tuple((value,) for value in scope_values(here)),))
+        return Visibility((tuple([(value,) for value in scope_values(here)]),))
+    inside: ScopeBox = tuple([("", value) if value else ("",) for value in scope_values(here)])
     if reader.policy is Policy.AGENT:
         _require(here.agent, reader.policy, "agent")
         return Visibility((_with(inside, agent=(here.agent,)),))
