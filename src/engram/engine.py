@@ -37,6 +37,7 @@ from engram.verbs import changes as changes_verbs
 from engram.verbs import context as context_verbs
 from engram.verbs import dreams as dreams_verbs
 from engram.verbs import edges as edges_verbs
+from engram.verbs import embeddings as embeddings_verbs
 from engram.verbs import entities as entities_verbs
 from engram.verbs import episodes as episodes_verbs
 from engram.verbs import erasure as erasure_verbs
@@ -185,10 +186,10 @@ class Engram:
     forget = verb(memories_verbs.forget)
     restore = verb(memories_verbs.restore)
     relate = verb(edges_verbs.relate)
-    backfill = verb(memories_verbs.backfill)
+    backfill = verb(embeddings_verbs.backfill)
     get = verb(memories_verbs.get)
     list = verb(memories_verbs.list_)
-    lacks_vector = verb(memories_verbs.lacks_vector)
+    lacks_vector = verb(embeddings_verbs.lacks_vector)
     words = verb(memories_verbs.words)
     edges = verb(edges_verbs.edges)
     traverse = verb(edges_verbs.traverse)

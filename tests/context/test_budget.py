@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.context.budget import HISTORY, PROFILES, RECALLED, WORKING, grants, redistribute
+from engram.context.budget import grants, redistribute
+from engram.context.sections import HISTORY, PROFILES, RECALLED, WORKING
 
 profiles = st.sampled_from(sorted(PROFILES))
 

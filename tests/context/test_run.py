@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from recall.vaults import open_engram, texts
 
-from engram.context.budget import PROFILES
+from engram.context.sections import PROFILES
 from engram.engine import Engram
 from engram.errors import InvalidQuery
 from engram.types import Policy, Reader, Role, Scope

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from recall.vaults import FACTS, open_engram
 
 from engram.capture.redaction import strip
-from engram.context.budget import HISTORY, MORNING, PROFILES, RECALLED, UNKNOWN, WORKING
 from engram.context.packing import Tier
+from engram.context.sections import HISTORY, MORNING, PROFILES, RECALLED, UNKNOWN, WORKING
 from engram.context.window import ContextWindow, build, worth
 from engram.engine import Engram
 from engram.errors import InvalidQuery

@@ -117,7 +117,7 @@ def test_memories_stored_while_the_endpoint_is_down_get_their_vectors_later(
 def test_an_idle_vault_sends_no_request(server: Server, env: Env, clock: HandClock, tmp_path: Path) -> None:
     with open_vault(tmp_path / "vault", server, env, tuning=[DreamLimits(care_pause_s=0.05)], dream=False) as mem:
         mem.remember(FACTS[0])
-        wait_until(lambda: mem._vault.upkeep.backfilled_to == mem._vault.store.changes.latest(ME))
+        wait_until(lambda: mem._vault.upkeep.backfill.done_to == mem._vault.store.changes.latest(ME))
         before = len(server.asked), mem.audit(limit=1)
         clock.advance(3600)
         time.sleep(0.3)  # several rounds of upkeep

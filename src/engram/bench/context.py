@@ -19,8 +19,8 @@ from pathlib import Path
 from engram.bench.recall import OURS, PATIENCE_S, BenchQuestion, Conversation, Results, percentiles, read_stores, share
 from engram.bench.tuning import changed
 from engram.bench.warm import warm
-from engram.context.budget import PROFILES
 from engram.context.packing import Tier
+from engram.context.sections import PROFILES
 from engram.context.window import ContextWindow, build
 from engram.engine import Engram
 from engram.env import Env

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from engram.context.budget import PROFILES, WindowPlan, plan_window
+from engram.context.budget import WindowPlan, plan_window
 from engram.context.history import split_instructions, turns_of
 from engram.context.resume import extra_sections, record_gap, record_window
 from engram.context.run import Run
+from engram.context.sections import PROFILES
 from engram.context.window import ContextWindow, build
 from engram.guard.injection import InjectionVerdict, assess_cached
 from engram.recall.plan import QUERY_CHARACTERS, Query

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from engram.capture import redaction
-from engram.context.budget import MORNING, UNKNOWN, Injection, reflection
+from engram.context.budget import Injection, reflection
+from engram.context.sections import MORNING, UNKNOWN
 from engram.context.window import ContextWindow
 from engram.recall.plan import Query
 from engram.recall.searcher import Searcher

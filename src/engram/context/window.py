@@ -12,20 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 
-from engram.context.budget import (
-    EXTRA_SECTIONS,
-    HISTORY,
-    MORNING,
-    RECALLED,
-    UNKNOWN,
-    WORKING,
-    WindowProfile,
-    grants,
-    redistribute,
-)
+from engram.context.budget import grants, redistribute
 from engram.context.history import VERBATIM, HistoryPiece, compress
 from engram.context.lines import TITLES, TOKENS, dated, day, heading, quoted, when
 from engram.context.packing import PackingCandidate, Step, Tier, pack, ranked
+from engram.context.sections import EXTRA_SECTIONS, HISTORY, MORNING, RECALLED, UNKNOWN, WORKING, Section, WindowProfile
 from engram.text.english.grammar import is_assistant
 from engram.text.marks import fence, harmless
 from engram.types import Hit, Memory, Recall, Turn
@@ -59,16 +50,6 @@ class ContextItem:
     tokens: int
     reason: str
     number: int = 0
-
-
-@frozen
-class Section:
-    """A part of the prompt: the tokens it was granted, the tokens it took, and its text."""
-
-    name: str
-    granted: int
-    tokens: int
-    text: str
 
 
 @frozen(kw_only=True)

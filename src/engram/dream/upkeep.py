@@ -12,23 +12,22 @@ from functools import partial
 from typing import Protocol
 
 from engram.capture.boxes import fill_boxes
-from engram.capture.embeddings import fill
 from engram.capture.observer import Observer
 from engram.capture.screen import rescreen
 from engram.crypto.hardening import rss_bytes, trim_heap
 from engram.deadline import Deadline, cancellable
+from engram.dream.backfill import Backfill
 from engram.dream.job import JobContext
 from engram.dream.jobs import jobs_of
 from engram.dream.limits import DreamLimits
 from engram.dream.runner import run
 from engram.dream.schedule import Idle, verb_due
 from engram.env import Env
-from engram.errors import Conflict, DiskFull, EmbedderUnavailable, EngramError, VaultDamaged
+from engram.errors import Conflict, DiskFull, EngramError, VaultDamaged
 from engram.guard.limits import pressure_at
 from engram.index.vectors.live import LiveIndex
 from engram.log import Log
 from engram.models.embedders import Embedder
-from engram.models.embedding_endpoints import RemoteEmbedder
 from engram.recall.searcher import Searcher
 from engram.settings import LiveSettings
 from engram.store.ports import Store
@@ -84,9 +83,9 @@ class Upkeep:
 
     def __init__(self, vault: VaultParts) -> None:
         self.freed: tuple[str, ...] = ()
-        self.backfilled_to = -1
         self._vault = vault
         self._store, self._live, self._env = vault.store, vault.live, vault.env
+        self.backfill = Backfill(vault.store, _OWNER)
         self._rescreened_to = 0
         self._stopping = threading.Event()
         self._running: Deadline | None = None
@@ -120,7 +119,8 @@ class Upkeep:
                     self._tidy()
                 if rounds > 1:  # a short session does not load an encoder that it does not use
                     with self.cancelled_by_stop():
-                        self._backfill()
+                        self._vault.find_embedder_again()
+                        self.backfill.run(self._vault.embedder, self._live.now.embed_batch, self._pause)
                     self.run_due_pass()
             except EngramError as error:
                 if not self._stopping.is_set():
@@ -180,23 +180,6 @@ class Upkeep:
             return fill_boxes(self._store, _OWNER, self._live, rest=rest)
         except (DiskFull, VaultDamaged):
             return 0
-
-    def _backfill(self) -> None:
-        """Make missing vectors if the encoder answers, pausing between pages."""
-        self._vault.find_embedder_again()
-        embedder, latest = self._vault.embedder, self._store.changes.latest(_OWNER)
-        if embedder is None or latest == self.backfilled_to:
-            return
-        if isinstance(embedder, RemoteEmbedder) and embedder.trouble:
-            return
-        self.backfilled_to = latest
-        try:
-            made = fill(self._store, _OWNER, embedder, page=self._live.now.embed_batch, rest=self._pause)
-        except EmbedderUnavailable:
-            self.backfilled_to = -1  # try again later; after other errors only once something has changed
-            raise
-        if made:
-            log.info("%d missing vectors were made", made)
 
     def run_due_pass(self) -> None:
         """Run the pass that is due, or resume an unfinished one, while the vault is idle (K13)."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
-from engram.capture.embeddings import SPACE
 from engram.capture.reports import report_from_text, report_to_text
 from engram.errors import InvalidContent, InvalidQuery
 from engram.log import Log
@@ -144,11 +143,6 @@ def restore(view: View, memory_id: str) -> Memory:
     return view.write_once(("restore", memory_id), write, id_of, view.stored)
 
 
-def backfill(view: View, *, anew: bool = False) -> int:
-    """Make the missing vectors of memories that this reader may write, or as the owner with `anew` all; return their number."""
-    return view.vault.remake_vectors(view.reader) if anew else view.vault.observer.backfill(view.reader)
-
-
 def get(view: View, memory_id: str) -> Memory | None:
     """Return the memory, or None if there is none of that id that this identity may see."""
     memories = view.vault.store.memories.get(view.reader, [memory_id])
@@ -181,12 +175,6 @@ def list_(
         attributes=attributes or None,
     )
     return view.vault.store.memories.page(view.reader, limit=limit, cursor=cursor, where=where)
-
-
-def lacks_vector(view: View, memory: Memory) -> bool:
-    """Return True if the memory has no vector yet, so that it is found by its words alone."""
-    first = view.vault.store.vectors.missing(view.reader, SPACE, after=memory.key - 1, limit=1)
-    return bool(first) and first[0][0] == memory.key
 
 
 def words(view: View, memory_id: str) -> Sequence[Turn]:
