@@ -1,20 +1,27 @@
-"""The runner of a pass: changes, dry runs, undo, resuming, permissions and rules."""
+"""The runner of a pass: changes, dry runs, undo, resuming (also after kill -9), permissions and rules."""
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from dream.vaults import context_of, rows
-from recall.vaults import OWNER
+from dream.vaults import context_of, keep, rows
+from recall.vaults import KEY, OWNER
 
 from engram.deadline import cancellable
 from engram.dream.duplicates import MERGE
 from engram.dream.invariants import may_merge
 from engram.dream.job import Job, JobContext, JobPage
+from engram.dream.limits import DreamLimits
 from engram.dream.runner import preview, run
 from engram.engine import Engram
 from engram.errors import AccessDenied, Conflict, InvalidQuery, NotFound, SearchTimeout
+from engram.store.limits import StoreLimits
 from engram.store.sqlite.dreams import Dreams
 from engram.types import Edge, Fact, Memory, Reader, Role, Scope, Source, Status
 from engram.values.dreams import AddLink, Archive, Cursor, Derive, Merge, PassStatus, Proposal, Reweigh, SetLayer
@@ -219,3 +226,51 @@ def test_nothing_is_inferred_from_another_scope_or_from_conclusions(mem: Engram)
     assert [fact.memory for fact in found] == [one.id]
     assert store.facts.of(ada, ["compiler"], backwards=True, most=9) == []
     assert store.facts.by(ada, [one.key]) == []
+
+
+SETTINGS = {
+    "agent": "rex",
+    "model": "none",
+    "backup_hours": 0,
+    "harden_process": False,
+    "close_on_sigterm": False,
+    "dream": False,
+}
+_PROGRAM = """
+import os, signal, sys
+from engram.dream.runner import Progress
+sys.path.insert(0, sys.argv[2])
+from dream.test_runner import opened
+def tell(progress: Progress) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+with opened(sys.argv[1]) as mem:
+    mem.consolidate(jobs=["merge"], progress=tell)
+"""
+
+
+def opened(path: Path | str) -> Engram:
+    return Engram.open(path, key=KEY, settings=SETTINGS, tuning=[StoreLimits(dream_lease_s=1.0), DreamLimits(dream_probes=10)])
+
+
+def test_a_pass_whose_process_is_killed_resumes_where_it_was(tmp_path: Path) -> None:
+    with opened(tmp_path / "vault") as mem:
+        keep(mem, *(f"Shelf {number}{also} holds jars of plum jam" for number in range(70) for also in ("", " also")))
+    for _ in range(2):
+        killed = subprocess.run(
+            [sys.executable, "-c", _PROGRAM, str(tmp_path / "vault"), str(Path(__file__).parents[1])],
+            check=False,
+            capture_output=True,
+        )
+        assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+        time.sleep(1.1)  # until its lease has expired
+
+    with opened(tmp_path / "vault") as mem:
+        [left] = mem.dreams()
+        done = mem.consolidate(jobs=["merge"])
+        assert (left.ending, done.pass_id) == (PassStatus.RUNNING, left.id)
+        assert 0 < len(done.ids) < 70
+        assert mem.dreams()[0].counts == {"merge.merged": 70}
+        assert sum(one.status is Status.MERGED for one in mem.list(limit=500, status=None)) == 70
+        kept = rows(mem._vault.store)
+        assert not mem.consolidate(jobs=["merge"]).ids
+        assert rows(mem._vault.store) == kept

@@ -1,4 +1,4 @@
-"""Embedding endpoints against a loopback server: requests, failures, and secrets that stay secret."""
+"""Embedding endpoints against a loopback server: requests, failures, secrets that stay secret; vaults whose encoder is one."""
 
 from __future__ import annotations
 
@@ -6,25 +6,31 @@ import builtins
 import json
 import logging
 import socket
+import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hand_clock import HandClock
 from models.servers import Asked, Reply, Server, probed_too, said, serving
+from patience import wait_until
+from recall.vaults import FACTS, KEY, MODELS, NO_MODEL, settle, texts
 
+from engram.dream.limits import DreamLimits
+from engram.engine import Engram
 from engram.env import Env
 from engram.errors import DimensionMismatch, EmbedderUnavailable, EmbeddingError, EmbeddingFailed
 from engram.models.embedders import hashing_embedder
 from engram.models.embedding_endpoints import PROVIDERS, EmbeddingEndpoint, RemoteEmbedder, embedding_endpoint
 from engram.settings import Settings
-from engram.types import Space
+from engram.types import Outcome, Policy, Reader, Role, Scope, Space
 
 SECRET = "zqxj-words-of-a-memory"
-KEY = "sk-kwyjibo-0815"
+API_KEY = "sk-kwyjibo-0815"
 
 
 @pytest.fixture
@@ -151,7 +157,7 @@ WRONG: dict[str, tuple[Reply, type[EmbeddingError]]] = {
 def test_a_malformed_response_is_an_error_with_a_code_that_quotes_nothing(
     server: Server, opened: Opened, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv("SOME_KEY", KEY)
+    monkeypatch.setenv("SOME_KEY", API_KEY)
     caplog.set_level(logging.DEBUG)
     reply, kind = WRONG[how]
     server.reply = lambda asked: reply
@@ -160,7 +166,7 @@ def test_a_malformed_response_is_an_error_with_a_code_that_quotes_nothing(
     assert type(caught.value) is kind
     told = f"{caught.value} {''.join(traceback.format_exception(caught.value))} {caplog.text}"
     assert SECRET not in told
-    assert KEY not in told
+    assert API_KEY not in told
     assert not any(one.path == "/elsewhere" for one in server.asked)
 
 
@@ -170,13 +176,13 @@ def test_an_api_key_is_sent_in_the_header_and_appears_nowhere_else(
     remote = opened(server, "openai")
     remote.query("x")
     assert "authorization" not in server.asked[-1].headers
-    monkeypatch.setenv("SOME_KEY", f" {KEY}\n")
+    monkeypatch.setenv("SOME_KEY", f" {API_KEY}\n")
     remote.query("x")
-    assert server.asked[-1].headers["authorization"] == f"Bearer {KEY}"
-    monkeypatch.setenv("SOME_KEY", f"{KEY}\nX-Other: 1")
+    assert server.asked[-1].headers["authorization"] == f"Bearer {API_KEY}"
+    monkeypatch.setenv("SOME_KEY", f"{API_KEY}\nX-Other: 1")
     remote.query("x")
     assert "authorization" not in server.asked[-1].headers, "what cannot be a key is not sent"
-    assert KEY not in repr(vars(remote))
+    assert API_KEY not in repr(vars(remote))
 
 
 @pytest.mark.parametrize(
@@ -188,7 +194,7 @@ def test_an_api_key_is_sent_in_the_header_and_appears_nowhere_else(
         "http://[::1",
         "http://box:99999",
         "http://box/v1?x=1",
-        f"http://me:{KEY}@box/v1",
+        f"http://me:{API_KEY}@box/v1",
         "http://b x/",
     ],
 )
@@ -196,7 +202,7 @@ def test_an_invalid_address_is_refused_without_quoting_it(env: Env, url: str) ->
     remote = RemoteEmbedder(replace(EmbeddingEndpoint(provider=PROVIDERS["openai"], model="m", url=url)), env)
     with pytest.raises(EmbedderUnavailable, match="embed_url") as caught:
         remote.query("x")
-    assert KEY not in str(caught.value)
+    assert API_KEY not in str(caught.value)
     assert remote.endpoint.place == ""
     assert (
         "names no model"
@@ -316,3 +322,213 @@ def test_any_text_survives_the_request_body(server: Server, opened: Opened) -> N
     half = json.loads('"\\ud800"')
     opened(server).query(half)
     assert server.embedded[0].body["input"] == [half]
+
+
+ME = Reader(Scope(agent="rex"), Policy.AGENT_GLOBAL, Role.OWNER)
+
+
+def open_vault(path: Path, server: Server, env: Env, *, tuning: Iterable[object] = (), **settings: Any) -> Engram:
+    given = {
+        "model": "ollama:some-model",
+        "embed_url": server.url,
+        "backup_hours": 0,
+        "harden_process": False,
+        "close_on_sigterm": False,
+    }
+    return Engram.open(path, reader=ME, key=KEY, settings={**given, **settings}, env=env, tuning=tuning)
+
+
+def go_down(server: Server) -> None:
+    server.reply = probed_too(lambda asked: None)
+
+
+def test_a_vault_remembers_and_recalls_with_an_embedding_endpoint(server: Server, env: Env, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        for fact in FACTS:
+            mem.remember(fact)
+        mem.recall("anything")
+        settle(mem)
+        found = mem.recall("Where does Carla live?", limit=1)
+        assert (texts(found), found.quality.strategy, found.notes) == ([FACTS[1]], "vectors+words", ())
+        assert mem.health().pending_embeddings == 0
+        assert (mem.encoder().fingerprint, mem.encoder().dimensions) == ("ollama:some-model:512", 512)
+
+
+def test_no_request_is_sent_unless_an_endpoint_is_named(server: Server, env: Env, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env, model="none") as mem:
+        mem.remember(FACTS[0])
+        mem.recall("Heroku")
+        mem.encoder()
+    assert server.asked == []
+
+
+def test_opening_and_closing_a_vault_send_no_request(server: Server, env: Env, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        mem.list()
+    assert server.asked == []
+
+
+def test_while_the_endpoint_is_down_recall_answers_by_words_and_says_so(
+    server: Server, env: Env, clock: HandClock, tmp_path: Path
+) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        mem.remember(FACTS[0])
+        mem.recall("Heroku")
+        settle(mem)
+        clock.advance(31)
+        go_down(server)
+        before = len(server.asked)
+        for _ in range(3):
+            found = mem.recall("Heroku", limit=1)
+            assert (found.outcome, texts(found), found.quality.strategy) == (Outcome.DEGRADED, [FACTS[0]], "words")
+            assert "E3001" in found.notes[0]
+            assert "cannot be reached" in found.notes[0]
+        assert len(server.asked) == before + 1, "asked for a sign of life once, and for no vector"
+        assert "cannot be reached" in mem.encoder().trouble
+        clock.advance(31)
+        server.reply = None
+        assert mem.recall("Heroku", limit=1).quality.strategy == "vectors+words"
+
+
+def test_memories_stored_while_the_endpoint_is_down_get_their_vectors_later(
+    server: Server, env: Env, clock: HandClock, tmp_path: Path
+) -> None:
+    go_down(server)
+    with open_vault(tmp_path / "vault", server, env, tuning=[DreamLimits(care_pause_s=0.05)], embed_batch=2) as mem:
+        for fact in FACTS[:3]:
+            mem.remember(fact)
+        report = mem.observe(user="I moved to Lisbon with my sister Carla.")
+        assert report.counts["kept"] == 1
+        assert "E3001" in report.notes[0]
+        mem.forget(mem.remember("Nobody needs this").id)
+        assert mem.health().pending_embeddings == 4
+        assert mem.encoder().dimensions == 0, "it never answered"
+        server.reply = None
+        clock.advance(31)
+        wait_until(lambda: mem.health().pending_embeddings == 0)
+        assert max(len(one.body["input"]) for one in server.embedded) <= 2, "in small pages"
+        mem.recall("anything")
+        settle(mem)
+        assert mem.recall("Friday deploys", limit=1).quality.strategy == "vectors+words"
+
+
+def test_an_idle_vault_sends_no_request(server: Server, env: Env, clock: HandClock, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env, tuning=[DreamLimits(care_pause_s=0.05)], dream=False) as mem:
+        mem.remember(FACTS[0])
+        wait_until(lambda: mem._vault.upkeep.backfill.done_to == mem._vault.store.changes.latest(ME))
+        before = len(server.asked), mem.audit(limit=1)
+        clock.advance(3600)
+        time.sleep(0.3)  # several rounds of upkeep
+        assert (len(server.asked), mem.audit(limit=1)) == before, "an idle vault writes no audit and sends no request"
+
+
+def test_one_refused_text_does_not_delay_the_others(server: Server, env: Env, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        server.reply = probed_too(lambda asked: said(400, {}))
+        for fact in FACTS[:4]:
+            mem.remember(fact)
+        server.reply = lambda asked: (
+            said(400, {"error": "too long"}) if any(FACTS[2] in text for text in asked.body["input"]) else server.speak(asked)
+        )
+        assert mem.backfill() == 3
+        assert mem.health().pending_embeddings == 1
+
+
+def test_a_text_that_changed_meanwhile_does_not_get_the_vector_of_the_old_text(
+    server: Server, env: Env, clock: HandClock, tmp_path: Path
+) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        go_down(server)
+        kept = mem.remember("Our cat Miso sleeps upstairs")
+
+        def slow(asked: Any) -> Any:
+            if any("Miso" in text for text in asked.body["input"]):
+                mem._vault.store.memories.update(ME, kept.id, {"text": "The parrot Kiki screams"})
+            return server.speak(asked)
+
+        server.reply = slow
+        clock.advance(31)
+        assert mem.backfill() == 0
+        assert mem.health().pending_embeddings == 1
+
+
+def test_vectors_of_another_length_raise_e3003_and_the_memory_is_stored(server: Server, env: Env, tmp_path: Path) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        mem.remember(FACTS[0])
+    server.dimensions = 256
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        report = mem.observe(user="I moved to Lisbon with my sister Carla.")
+        assert report.counts["kept"] == 1
+        assert "E3003" in report.notes[0]
+        found = mem.recall("Heroku", limit=1)
+        assert (found.outcome, found.quality.strategy) == (Outcome.DEGRADED, "words")
+        assert "E3003" in found.notes[0]
+
+
+@pytest.mark.parametrize("dimensions", [0, 512])
+def test_a_vault_of_another_model_says_so_from_the_first_recall(
+    server: Server, env: Env, tmp_path: Path, dimensions: int
+) -> None:
+    with open_vault(tmp_path / "vault", server, env) as mem:
+        mem.remember(FACTS[0])
+    with open_vault(tmp_path / "vault", server, env, model="ollama:another", embed_dimensions=dimensions) as mem:
+        found = mem.recall("Heroku", limit=1)
+        assert (found.outcome, found.quality.strategy) == (Outcome.DEGRADED, "words")
+        assert "E3003" in found.notes[0]
+        mem.remember("Our cat Miso sleeps upstairs")
+        assert mem.health().pending_embeddings == 1
+        assert mem.backfill(anew=True) == 2
+        mem.recall("anything")
+        settle(mem)
+        assert mem.recall("Heroku", limit=1).quality.strategy == "vectors+words"
+
+
+def test_an_encoder_that_is_installed_later_fills_missing_vectors(
+    server: Server, env: Env, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not MODELS:
+        pytest.skip(NO_MODEL)
+    monkeypatch.setenv("ENGRAM_MODELS", str(tmp_path / "none"))
+    with open_vault(tmp_path / "vault", server, env, model="auto", tuning=[DreamLimits(care_pause_s=0.05)]) as mem:
+        mem.remember(FACTS[0])
+        assert mem.encoder().trouble == "no model is installed"
+        monkeypatch.setenv("ENGRAM_MODELS", MODELS)
+        wait_until(lambda: mem.health().pending_embeddings == 0)
+        mem.recall("Heroku")
+        settle(mem)
+        assert mem.recall("Heroku", limit=1).quality.strategy == "vectors+words"
+
+
+def test_a_key_is_in_no_log_and_no_file(
+    server: Server, env: Env, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("ENGRAM_EMBED_KEY", API_KEY)
+    caplog.set_level(logging.DEBUG)
+    with open_vault(tmp_path / "vault", server, env, model="openai:m", embed_url=f"{server.url}/v1") as mem:
+        mem.remember(FACTS[0])
+        assert server.embedded[-1].headers["authorization"] == f"Bearer {API_KEY}"
+        server.reply = lambda asked: said(401, {"error": f"wrong key {API_KEY}"})
+        told = [*mem.recall("Heroku").notes, *mem.observe(user="I moved to Lisbon with Carla.").notes, str(mem.encoder())]
+        assert any("refuses the API key" in one and "ENGRAM_EMBED_KEY" not in one for one in told)
+    assert API_KEY not in " ".join(told)
+    assert API_KEY not in caplog.text
+    assert FACTS[0] not in caplog.text
+    for file in (one for one in tmp_path.rglob("*") if one.is_file()):
+        assert API_KEY.encode() not in file.read_bytes(), file
+
+
+def test_private_or_secret_parts_of_a_question_are_not_sent(server: Server, env: Env, tmp_path: Path) -> None:
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+    with open_vault(tmp_path / "vault", server, env, catch_secrets=False) as mem:
+        mem.remember(f"The key of the API is {secret}")
+        mem.recall(f"Where is <private>zqxj</private> the API? {secret}")
+        mem.recall("<private>zqxj</private>")
+        mem.context("Deploy <private>zqxj</private> it", model="gpt-4o", budget=600)
+        with mem.begin("Hello <private>zqxj</private> there", model="gpt-4o", budget=600) as run:
+            run.end("Fine <private>zqxj</private> day")
+        mem.reason("Who <private>zqxj</private> runs the API?")
+        assert "zqxj" not in str(mem.gaps())
+    sent = str([one.body for one in server.embedded])
+    assert "the API?" in sent
+    assert "zqxj" not in sent
+    assert secret not in sent
