@@ -37,7 +37,7 @@ from engram.store.ports import DuplicateTurns
 from engram.store.receipts import ReceiptRequest
 from engram.store.validation import check_attributes, check_memory, check_memory_text, check_name, check_turn, check_turn_types
 from engram.text import tokens
-from engram.text.english.dates import began
+from engram.text.dates import began
 from engram.text.english.facts import Fact
 from engram.types import Draft, Memory, Policy, Reader, Report, Sensitivity, Turn
 from engram.values.frozen import replace

@@ -14,8 +14,8 @@ from datetime import datetime
 
 from engram.capture import categories, chunks, filler, redaction
 from engram.text import sentences
+from engram.text.dates import began, resolve
 from engram.text.english import phrases
-from engram.text.english.dates import began, resolve
 from engram.text.english.grammar import is_assistant, is_past, named, third_person
 from engram.text.terms import word_set
 from engram.types import Fate, Kind, Proposition, Turn, Verdict

@@ -48,7 +48,7 @@ def dated(text: str, memory: Memory) -> str:
     """
     if memory.happened_at is None or memory.happened_until is None:
         return text
-    from engram.text.english.dates import relative_end  # late: its patterns take longer to compile than MCP's list of tools
+    from engram.text.dates import relative_end  # late: its patterns take longer to compile than MCP's list of tools
 
     place = relative_end(text, memory.happened_at)
     return text if place is None else f"{text[:place]} ({_spelled(memory)}){text[place:]}"

@@ -21,9 +21,9 @@ from engram.rules.lifecycle import RULES, STORIES
 from engram.settings import Settings
 from engram.store.limits import StoreLimits
 from engram.store.validation import check_filter
+from engram.text.dates import PAST, read
 from engram.text.english.courtesy import is_courtesy
-from engram.text.english.dates import read
-from engram.text.english.dates.frame import PAST
+from engram.text.language import language_of
 from engram.text.terms import terms
 from engram.types import Kind, Mode, Status, scope_values
 from engram.values.frozen import frozen, replace
@@ -181,7 +181,9 @@ def intent_of(question: str) -> Intent:
 
 def _time(text: str, now: datetime) -> tuple[datetime, datetime] | None:
     """Return the period that a question names, or None. A single moment is none: no memory is dated to the second."""
-    named = read(text, now, PAST) if _A_TIME.search(text) else None
+    language = language_of(text)
+    is_english = language in ("en", "")
+    named = read(text, now, PAST, language=language) if not is_english or _A_TIME.search(text) else None
     if named is None or named[0] >= named[1] or named[2] in _AMBIGUOUS:
         return None
     return named[0], named[1]

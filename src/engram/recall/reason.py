@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import dropwhile
 
 from engram.index.terms import STOP_WORDS
-from engram.text.english.dates import resolve
+from engram.text.dates import resolve
 from engram.text.terms import terms, word_set
 from engram.types import Evidence, Hit, Memory, Reasoning, Recall
 from engram.values.frozen import field, mutable, replace
@@ -187,7 +187,8 @@ def missing_words(question: str, hits: tuple[Hit, ...]) -> tuple[str, ...]:
 def _moment(memory: Memory) -> datetime | None:
     """Return the moment that a memory's own words name, else the one it is dated with."""
     dated = memory.happened_at or memory.learned_at
-    named = resolve(memory.text, dated) if dated is not None else None
+    is_read = memory.happened_until is not None  # only a date that was read from words has an end
+    named = resolve(memory.text, dated) if dated is not None and not is_read else None
     return dated if named is None else named[0]
 
 

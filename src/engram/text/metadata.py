@@ -93,10 +93,12 @@ def metadata(text: str, said_at: datetime | None = None, speaker: str = "") -> M
 
 
 def _dates(text: str, said_at: datetime) -> Iterator[str]:
-    from engram.text.english.dates import read
+    from engram.text.dates import read
+    from engram.text.language import language_of
 
+    language = language_of(text)
     for start, end in sentences.spans(text)[:_SENTENCES]:
-        found = read(text[start:end], said_at)
+        found = read(text[start:end], said_at, language=language)
         if found is not None:
             yield _days(found[0].date(), found[1].date(), whole=found[1].time() == datetime.min.time())
 

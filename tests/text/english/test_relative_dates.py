@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.text.english.dates import began, relative_end, resolve
+from engram.text.dates import began, relative_end, resolve
 
 SAID = datetime(2023, 6, 9, 19, 55, tzinfo=UTC)  # a Friday
 
@@ -26,9 +26,9 @@ def day(text: str) -> datetime:
         ("last night was fun", "2023-06-08T18:00", "2023-06-09T06:00"),
         ("Dinner tonight!", "2023-06-09T18:00", "2023-06-10T06:00"),
         ("this morning I ran", "2023-06-09T05:00", "2023-06-09T12:00"),
-        ("I moved three years ago", "2020-01-01", "2021-01-01"),
-        ("a couple of months ago", "2023-04-01", "2023-05-01"),
-        ("2 weeks ago we met", "2023-05-23", "2023-05-30"),
+        ("I moved three years ago", "2020-06-09", "2021-06-09"),
+        ("a couple of months ago", "2023-04-09", "2023-05-09"),
+        ("2 weeks ago we met", "2023-05-26", "2023-05-27"),
         ("ten days ago", "2023-05-30", "2023-05-31"),
         ("I painted it last year", "2022-01-01", "2023-01-01"),
         ("the school event last week", "2023-05-29", "2023-06-05"),
@@ -46,13 +46,15 @@ def day(text: str) -> datetime:
         ("due 2023-05-03", "2023-05-03", "2023-05-04"),
         ("on 03/14/2022", "2022-03-14", "2022-03-15"),
         ("in 2019 I moved", "2019-01-01", "2020-01-01"),
-        ("two weeks from now I leave", "2023-06-20", "2023-06-27"),
+        ("two weeks from now I leave", "2023-06-23", "2023-06-24"),
         ("last summer we sailed", "2022-06-01", "2022-09-01"),
         ("I was born on 29 February", "2020-02-29", "2020-03-01"),
         ("It is due on Wednesday, January 28th, 2026", "2026-01-28", "2026-01-29"),
         ("I met him on the 15th of last month", "2023-05-15", "2023-05-16"),
         ("We sailed in the summer of 2022", "2022-06-01", "2022-09-01"),
         ("It happened two days before yesterday", "2023-06-06", "2023-06-07"),
+        ("My birthday is in March", "2024-03-01", "2024-04-01"),
+        ("from Monday to Friday I worked", "2023-06-05", "2023-06-10"),
         ("They scheduled it for next Friday", "2023-06-16", "2023-06-17"),
     ],
 )
@@ -69,10 +71,8 @@ def test_a_time_is_resolved_against_the_moment_it_was_said(text: str, start: str
         "every Monday I swim",
         "on Mondays I swim",
         "I have lived here for two years",
-        "My birthday is in March",
         "on 05/06/2022",  # two orders are in use
         "the first Friday was fun",
-        "from Monday to Friday I worked",
         "31 February 2020",
         "I swam every Monday, Wednesday and Friday",
         "I saw the 1971 film",

@@ -83,6 +83,11 @@ def began(text: str, said_at: datetime) -> datetime | None:
     return point[2].start if point is not None and point[0] <= len("in ") and point[2].start < said_at else None
 
 
+def tense_of(text: str) -> str:
+    """Return the tense that the verbs of a sentence show: past, future, or none."""
+    return {PAST: "past", FUTURE: "future"}.get(_tense(text), "none")
+
+
 def _day_before(said_at: datetime, lasted: re.Match[str]) -> datetime | None:
     """Return the day on which something began that has lasted so long; None for hours, and before the first year."""
     whole = length_of(f"{lasted['count']} {lasted['unit']}")
