@@ -156,6 +156,10 @@ class Grammar:
         season = self.role(place, "season")
         if season:
             yield replace(self._season_of(season, year.first.year), relative=year.relative), place + 1
+        order, after = self._order(place)
+        months = {"quarter": 3, "half_year": 6}.get(self.role(after, "unit") or "")
+        if order and months and order <= 12 // months:
+            yield self._fraction(order, months, year.first.year), after + 1
         date = self.role(place, "number")
         if date and (named := self.role(self.skip(place + 1), "month")) and 1 <= date <= 31:
             first = day_of(self.at, year.first.year, named, int(date))
@@ -205,6 +209,10 @@ class Grammar:
             if day is None or not (1 <= day <= 31) or isinstance(day, float):
                 return
         end = place + 1
+        named = self.skip(end)
+        if self.role(named, "month") or self.role(named, "short_month"):
+            yield from self._numbered(place)
+            return
         if any(self.role(end, name) is not None for name in _NO_DAY):
             return
         if self.role(place, "year") or (end < len(self.tokens) and self.touches(end) and self.role(end, "fill") is None
@@ -663,7 +671,8 @@ class Grammar:
             yield part_of(day[0], self.tokens[place].roles["part"]), day[1]
 
     def _week_of(self, place: int, nested: int) -> Iterator[Found]:
-        if self.tokens[place].roles["unit"] not in ("week", "weekend") or not self.role(place + 1, "fill"):
+        is_joined = self.role(place + 1, "fill") or self.role(place + 1, "day_lead")
+        if self.tokens[place].roles["unit"] not in ("week", "weekend") or not is_joined:
             return
         day = self.longest(self.skip(place + 1), nested=nested + 1)
         if day is None or day[0].grain != "day":

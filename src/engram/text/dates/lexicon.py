@@ -21,7 +21,8 @@ from engram.values.frozen import frozen
 Roles = Mapping[str, Any]
 
 TABLES = {
-    "en": "english", "de": "german", "fr": "french",
+    "en": "english", "de": "german", "fr": "french", "es": "spanish", "pt": "portuguese", "it": "italian", "nl": "dutch",
+    "zh": "chinese", "ja": "japanese",
 }  # fmt: skip
 """The languages that have a table, by ISO code, and the folder that holds it."""
 
@@ -235,7 +236,7 @@ def _phrase(spans: list[tuple[int, int, str]], at: int, words: Lexicon) -> tuple
     for rest, roles in words.phrases[spans[at][2]]:
         place = at + 1
         for word in rest:
-            if place < len(spans) and spans[place][2] in ("-", "'") and spans[place][0] == spans[place - 1][1]:
+            if place < len(spans) and spans[place][2] in "-'/" and spans[place][0] == spans[place - 1][1]:
                 place += 1
             if place >= len(spans) or spans[place][2] != word:
                 break
@@ -294,7 +295,7 @@ def _numeral(text: str, at: int) -> Token | None:
     end = match.end()
     space = end + (text[end : end + 1] == " ")
     mark = text[space : space + 1]
-    if mark == "月" and 1 <= value <= 12:
+    if mark == "月" and 1 <= value <= 12 and not text.startswith("曜", space + 1):
         return Token(at, space + (2 if text.startswith("份", space + 1) else 1), {"month": value})
     if mark in ("日", "号", "號") and 1 <= value <= 31 and text[space + 1 : space + 2] not in ("间", "間", "线", "楼"):
         return Token(at, space + 1, {"nth": value} if mark != "日" else {"nth": value, "length": (value, "day")})

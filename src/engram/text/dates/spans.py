@@ -60,6 +60,8 @@ class Spans:
         for name, role, lean in (("by", "by", 1), ("until", "until", 1), ("since", "since", -1), ("from", "since", 1)):
             if name not in roles or (name == "from" and "fill" in roles):
                 continue
+            if name == "since" and "from" in roles and self.tense == "future":  # "da" and "desde" are both
+                lean = 1
             found = self._leaning(self.skip(place + 1), -1 if self.grammar.is_past else lean)
             if found is None and name == "since":
                 found = self._lasting(self.skip(place + 1))
@@ -132,7 +134,9 @@ class Spans:
             joint = end + bool(self.role(end, "comma"))
             joint += bool(self.role(joint, "and"))
             joint = self.skip(joint) if joint > end else joint
-            if joint == end or not (self.grammar._weekday_at(joint) is not None or self.role(joint, "habit")):
+            if (joint == end and self.grammar.words.spaced) or not (
+                self.grammar._weekday_at(joint) is not None or self.role(joint, "habit")
+            ):
                 break
             end = joint + 1
         part = self.skip(end)
@@ -166,14 +170,14 @@ class Spans:
 
     def _lows(self, place: int, opening: str) -> list[tuple[Time | int, int]]:
         found = self.grammar.longest(place, opened=bool(opening))
-        lows: list[tuple[Time | int, int]] = [] if found is None else [found]
+        lows: list[tuple[Time | int, int]] = [] if found is None else [_numbered(found)]
         place += bool(self.role(place, "day_lead"))
         day = self._day_number(place)
         return [*lows, (day, place + 1)] if day else lows
 
     def _highs(self, place: int, low: Time | int, is_strong: bool) -> list[tuple[Time | int, int]]:
         found = self.grammar.longest(place, opened=isinstance(low, Time) and low.grain == "year")
-        highs: list[tuple[Time | int, int]] = [] if found is None else [found]
+        highs: list[tuple[Time | int, int]] = [] if found is None else [_numbered(found)]
         lead = place + bool(self.role(place, "day_lead"))
         day = self._day_number(lead)
         is_marked = self.role(lead, "nth") or (self.role(lead, "digits") and self.role(lead, "ordinal"))
@@ -246,6 +250,12 @@ class Spans:
             if (whole.first >= other) if way > 0 else (whole.first <= other):
                 return replace(time, first=whole.first, until=whole.until)
         return time
+
+
+def _numbered(found: Found) -> tuple[Time | int, int]:
+    """Return a day of which only the number is named as that number."""
+    time, end = found
+    return (time.day[1] if time.day is not None and not time.day[0] and not time.sure and time.grain == "day" else time), end
 
 
 _AGAIN = ("unit", "weekday", "short_weekday", "weekday_part", "month", "part", "season", "nth", "day", "habit")
