@@ -23,7 +23,7 @@ _LANE = 24
 _MIDDLE = 128
 """The weight of a feature that says nothing about a language: weights are stored as numbers from 0 to 255."""
 
-_SURE = 0.5
+_SURE = 0.4
 """Probability below which the language is left open."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")

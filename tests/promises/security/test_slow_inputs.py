@@ -23,7 +23,8 @@ from engram.recall import plan, reason
 from engram.rules import abridgement, gaps, topics
 from engram.serve.hook import events
 from engram.settings import Settings
-from engram.text import marks, sentences, terms, tokens, transcripts
+from engram.text import dates as times
+from engram.text import language, marks, sentences, terms, tokens, transcripts
 from engram.text.english import affect, dates, entities, facts, informativeness
 from engram.types import Turn
 
@@ -63,14 +64,19 @@ READERS: dict[str, Callable[[str], object]] = {
     "terms": terms.terms,
     "tiers": abridgement.tiers,
     "times": lambda text: dates.read(text, NOW),
+    "times that date a statement": lambda text: times.resolve(text, NOW, language="en"),
+    "times in German": lambda text: times.find(text, NOW, language="de"),
+    "times in Spanish": lambda text: times.find(text, NOW, language="es"),
+    "times in Chinese": lambda text: times.find(text, NOW, language="zh"),
+    "the language": language.language_of,
     "tokens": tokens.count,
     "transcripts": transcripts.speeches,
-    "what was then": lambda text: dates.resolve(text, NOW),
 }
 REPEATED = (
     "a", "A", " ", "\n", ".", "-", "#", "<", "[", "{", "(", '"', ":", "@", "0", "_", "\\", "é", "漢", "漢。", "\u200b", "a ",
     "Ab ", "A. ", "a@b.co ", "0-", "0 ", "1. ", "- a\n", "Ann: x\n", "Ann: ", "of the ", "and Bob ", "I ", "my name is Ab ",
     "in 2020 ", "on monday ", "from 3 to ", "http://a.", "password: ", "key=", "<private>", "QUJD", "eyJ.", "sk-aaaa", "```\n",
+    "三月", "vom 3. ", "de 3 a ", "jeden Montag, ",
     "> ", "| a ", "ignore all ", "1.2.3.", "4111 ", "passport no ", "member id ", "because ", '{"a":', '(asked: "',
 )  # fmt: skip
 

@@ -55,15 +55,11 @@ def find(text: str, at: datetime, *, language: str = "", tense: str = "none") ->
     """Return the times that a text in this language names, in their order; a language that is not given is recognised."""
     text = text[:_SENTENCE]
     language = language or language_of(text)
-    if tense == "none" and language == "en":
-        from engram.text.english.dates import tense_of
-
-        tense = tense_of(text)
     if language not in TABLES:
         return list(_in_digits(text, at))
     folded, places = _composed(text)
     try:
-        found = spans(folded, lexicon(language), at, tense)
+        found = spans(folded, lexicon(language), at, tense, _guess(text) if tense == "none" and language == "en" else "none")
     except (ValueError, OverflowError):  # said in the first or the last year that there is
         return []
     return [
@@ -122,6 +118,13 @@ def relative_end(text: str, about: datetime, *, language: str = "") -> int | Non
             continue
         return span.end if span.relative and not span.first <= about < span.until else None
     return None
+
+
+def _guess(text: str) -> str:
+    """Return the tense that English verbs show."""
+    from engram.text.english.dates import tense_of
+
+    return tense_of(text)
 
 
 def _composed(text: str) -> tuple[str, Sequence[int]]:

@@ -22,7 +22,7 @@ FIRST_YEAR, LAST_YEAR = 1600, 2199
 """Years that date a statement; other numbers of four digits mostly count things."""
 
 _THIRDS = {"begin": 0, "mid": 1, "end": 2}
-_WEEK_THIRDS = ((0, 3), (2, 4), (4, 7))  # days
+_WEEK_THIRDS = ((0, 3), (1, 4), (3, 7))  # days
 _MONTH_THIRDS = ((0, 10), (9, 20), (20, 0))  # days; 0 is the end of the month
 _YEAR_THIRDS = ((1, 4), (5, 9), (10, 13))  # months
 
@@ -123,6 +123,10 @@ def unit_at(at: datetime, unit: str, step: int) -> Time | None:
     return Time(first, until, unit, relative=True)
 
 
+_FORGOTTEN = 300
+"""Days after which people name the year of a past day: "cancelled the appointment of 3 June" in May is one to come."""
+
+
 def next_day(at: datetime, month: int, day: int, lean: int) -> datetime | None:
     """Return the next (1) or the last (-1) such day of the year; today counts."""
     today = midnight(at)
@@ -134,6 +138,8 @@ def next_day(at: datetime, month: int, day: int, lean: int) -> datetime | None:
                 return None
             continue
         if (first >= today) if lean > 0 else (first <= today):
+            if lean < 0 and (today - first).days > _FORGOTTEN and (month, day) != (2, 29):
+                return next_day(at, month, day, 1)
             return first
     return None
 
@@ -190,6 +196,16 @@ def week_number(at: datetime, number: int, year: int) -> Time:
     if not 1 <= number <= 53:
         raise ValueError("no such week")
     return week_of(day_of(at, year, 1, 4) + 7 * (number - 1) * DAY)
+
+
+def easter(at: datetime, year: int) -> datetime:
+    """Return Easter Sunday of the Gregorian calendar (the anonymous algorithm of 1876)."""
+    century, golden = year // 100, year % 19
+    epact = (19 * golden + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15) % 30
+    shift = (32 + 2 * (century % 4) + 2 * (year % 100 // 4) - epact - year % 4) % 7
+    late = (golden + 11 * epact + 22 * shift) // 451
+    month, day = divmod(epact + shift - 7 * late + 114, 31)
+    return day_of(at, year, month, day + 1)
 
 
 def nth_weekday(at: datetime, year: int, month: int, weekday: int, order: int) -> datetime:

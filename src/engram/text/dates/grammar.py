@@ -15,6 +15,7 @@ from engram.text.dates.calendar import (
     Length,
     Time,
     day_of,
+    easter,
     edge_of,
     length_of,
     midnight,
@@ -80,11 +81,14 @@ class Grammar:
 
     # ---- the longest time that begins at a token ---------------------------------------------------------------
 
-    def longest(self, place: int, *, opened: bool = False, nested: int = 0) -> Found | None:
-        """Return the longest time from this token on; `opened`: a word before it makes a bare number a year."""
+    def longest(self, place: int, *, opened: bool = False, led: bool = False, nested: int = 0) -> Found | None:
+        """Return the longest time from this token on.
+
+        opened: a word before it makes a bare number a year. led: one makes a word that often means no time ("may") one.
+        """
         if place >= len(self.tokens) or not self.tokens[place].roles:
             return None
-        is_weak = self.role(place, "weak") and not (opened or self.role(place - 1, "lead"))
+        is_weak = self.role(place, "weak") and not (opened or led or self.role(place - 1, "lead"))
         best: Found | None = None
         for time, end in self._all(place, opened, nested):
             if (best is None or end > best[1]) and not (is_weak and end == place + 1):
@@ -170,6 +174,10 @@ class Grammar:
     def _date(self, place: int) -> Iterator[Found]:
         year, month, day = self.tokens[place].roles["date"]
         end = place + 1
+        if self.role(place, "led") and not (
+            self.role(place - 1, "day_lead") or self._weekday_at(place - 1) is not None
+        ):  # 4.10 euro
+            return
         if not year:
             said = self.tokens[place]
             follows = self.role(place - 1, "day_lead") or self.role(place - 1, "fill") or self._weekday_at(place - 1) is not None
@@ -188,11 +196,14 @@ class Grammar:
     def _numbered(self, place: int) -> Iterator[Found]:
         """Yield a day of a named month, of a month that is counted from now, or a length before or after now."""
         number = self.tokens[place].roles.get("number", self.tokens[place].roles.get("ordinal"))
-        after = self.skip(place + 1)
+        after = place + 1 + bool(self.role(place + 1, "of"))
         month = self.role(after, "month") or self.role(after, "short_month")
         if month and number in range(1, 32):
             year, end = self._year_after(after + 1)
             yield self._day(year, month, int(number)), end
+        relative = self._relative_time(after, "month") if after > place + 1 and number in range(1, 32) else None
+        if relative is not None:
+            yield one_day(relative[0].first.replace(day=int(number)), relative=True), relative[1]
         if self.tokens[place].roles.get("digits") or "number" in self.tokens[place].roles:
             yield from self._counted(place)
 
@@ -209,7 +220,7 @@ class Grammar:
             if day is None or not (1 <= day <= 31) or isinstance(day, float):
                 return
         end = place + 1
-        named = self.skip(end)
+        named = end + bool(self.role(end, "of"))
         if self.role(named, "month") or self.role(named, "short_month"):
             yield from self._numbered(place)
             return
@@ -350,25 +361,31 @@ class Grammar:
         if week is not None:
             yield one_day(week[0].first + weekday * DAY, relative=True), week[1]
         if any(self.role(after, name) for name in _DATED):
-            yield from self._weekday_and_day(weekday, after)
+            yield from self._weekday_and_day(weekday, end)
         part = self.role(place, "weekday_part")
-        if "short_weekday" in self.tokens[place].roles and not self._leads_day(place - 1):
+        is_led = self.role(place - 1, "lead") or self._which_at(place - 1) is not None or self.role(end, "part")
+        if "short_weekday" in self.tokens[place].roles and not is_led:
+            return
+        if self.role(place - 1, "attributive") and self._is_noun(end):  # "the Tuesday boat"
             return
         if self.role(place - 1, "ordinal") and not self.role(place - 1, "digits"):  # the first of several Fridays
             return
         day = one_day(next_weekday(self.at, weekday, self.lean), sure=False, relative=True)
         yield (part_of(day, part[1]) if part else day), end
 
-    def _leads_day(self, place: int) -> bool:
-        return bool(self.role(place, "fill") or self.role(place, "day_lead") or self._which_at(place) is not None)
+    def _is_noun(self, place: int) -> bool:
+        """Return whether the token is a word that the table does not have."""
+        return place < len(self.tokens) and not self.tokens[place].roles and self._is_word(place)
 
     def _weekday_and_day(self, weekday: int, place: int) -> Iterator[Found]:
-        dated = self.longest(place, nested=_NESTED) if self.role(place, "which") is None else None
+        dated = self.longest(self.skip(place), nested=_NESTED)
         if dated is not None and dated[0].grain in ("day", "part") and not dated[0].relative and (dated[0].day or (0, 0))[0]:
             yield dated
             return
+        place += bool(self.role(place, "comma"))
         place += bool(self.role(place, "day_lead"))
-        day = self.role(place, "nth") or self.role(place, "ordinal") or self.role(place, "number")
+        is_day = self.role(place, "digits") and (self.role(place, "ordinal") or not self.words.month_day)
+        day = self.role(place, "nth") or (self.role(place, "number") if is_day else None)
         if (
             not isinstance(day, int)
             or not 1 <= day <= 31
@@ -398,7 +415,7 @@ class Grammar:
             return
         after = self.skip(place + 1)
         unit = self.role(after, "unit")
-        if unit and (whole := unit_at(self.at, unit, step)) is not None:
+        if unit and unit != "day" and (whole := unit_at(self.at, unit, step)) is not None:
             yield whole, after + 1
         weekday = self._weekday_at(after)
         if weekday is not None:
@@ -440,7 +457,7 @@ class Grammar:
         unit = self.role(place, "unit")
         if not unit:
             return
-        step = self._which_at(place + 1)
+        step = None if self.words.month_day else self._which_at(place + 1)
         if step is not None and (whole := unit_at(self.at, unit, step)) is not None:
             yield whole, place + 2
         elif unit == "weekend":
@@ -458,10 +475,35 @@ class Grammar:
         length, end = self._length(place)
         if length is None or not step:
             return
-        now = self.at if length.seconds else self.today
+        yield self._stretch(length, step), end
+
+    def _stretch(self, length: Length, step: int) -> Time:
+        """Return so long a time before now, or from tomorrow on."""
+        now = self.at if length.seconds else self.today + (DAY if step > 0 else 0 * DAY)
         other = moved(now, length, 1 if step > 0 else -1)
-        first, until = min(now, other), max(now, other)
-        yield Time(first, until + (0 * DAY if length.seconds else DAY), "range", relative=True), end
+        return Time(min(now, other), max(now, other), "range", relative=True)
+
+    def _rest(self, place: int) -> Iterator[Found]:
+        """Yield the rest of a week, a month or a year that is not over."""
+        after = self.skip(place + 1)
+        after += bool(self.role(after, "which") == 0)
+        whole = unit_at(self.at, self.role(after, "unit") or "", 0)
+        if whole is not None:
+            yield Time(self.today, whole.until, "range", relative=True), after + 1
+
+    def _decade(self, place: int) -> Iterator[Found]:
+        """Yield the ten years that a number of tens names: "90s", "anni 90", "1990s"."""
+        number, end = self.role(place, "decade"), place + 1
+        if number is None:
+            number, end = self.role(place + 1, "number"), place + 2
+        if not isinstance(number, int) or number % 10 or not (10 <= number < 100 or 1600 <= number < 2200):
+            return
+        year = number if number >= 1600 else number + (2000 if number <= self.at.year % 100 else 1900)
+        yield months_from(self.at, year, 1, 120, grain="decade"), end
+
+    def _month_of_year(self, place: int) -> Iterator[Found]:
+        year, month = self.tokens[place].roles["month_of"]
+        yield months_from(self.at, year, month), place + 1
 
     def _length(self, place: int) -> tuple[Length | None, int]:
         """Return the length of time that begins here ("two weeks", "a year and a half") and the place after it."""
@@ -517,9 +559,7 @@ class Grammar:
             unit = self.role(place + 2, "unit")
             length = length_of(self.tokens[place].roles.get("number") or 0, unit) if step and unit else None
             if length is not None and step:  # "les trois derniers jours"
-                now = self.today
-                other = moved(now, length, 1 if step > 0 else -1)
-                yield Time(min(now, other), max(now, other) + DAY, "range", relative=True), place + 3
+                yield self._stretch(length, step), place + 3
             return
         if self.role(end, "ago_after"):
             yield self._away(length, -1), end + 1
@@ -632,9 +672,19 @@ class Grammar:
     def _holiday(self, place: int) -> Iterator[Found]:
         year, end = self._year_after(place + 1)
         month, day = self.tokens[place].roles["holiday"]
-        yield self._day(year, month, day), end
+        yield (self._day(year, month, day) if month else self._around_easter(year, day)), end
+
+    def _around_easter(self, year: int | None, days: int) -> Time:
+        """Return the feast so many days after Easter."""
+        if year is not None:
+            return one_day(easter(self.at, year) + days * DAY)
+        feasts = [easter(self.at, self.at.year + step) + days * DAY for step in (-1, 0, 1)]
+        near = [feast for feast in feasts if ((feast - self.today) * self.lean).days >= 0]
+        return one_day(min(near, key=lambda feast: abs(feast - self.today)), sure=False)
 
     def _day_of_holiday(self, holiday: tuple[int, int], step: int) -> Time:
+        if not holiday[0]:
+            return self._around_easter(self.at.year + step, holiday[1])
         first = next_day(self.today + (DAY if step > 0 else -DAY), *holiday, 1 if step > 0 else -1)
         if first is None:
             raise ValueError("no such day")
@@ -676,7 +726,7 @@ class Grammar:
             return
         day = self.longest(self.skip(place + 1), nested=nested + 1)
         if day is None or day[0].grain != "day":
-            bare = [*self._bare_day(place + 1)] if self.role(place + 1, "day_lead") else []
+            bare = [found for lead in (place + 1, place + 2) if self.role(lead, "day_lead") for found in self._bare_day(lead)]
             day = bare[-1] if bare else None
         if day is not None and not day[0].relative:
             week = week_of(day[0].first)
@@ -711,6 +761,10 @@ _RULES = (
     ("quarter_letter", Grammar._quarter_letter),
     ("holiday", Grammar._holiday),
     ("edge_unit", Grammar._edge_unit),
+    ("rest", Grammar._rest),
+    ("decade", Grammar._decade),
+    ("decade_lead", Grammar._decade),
+    ("month_of", Grammar._month_of_year),
     ("year", Grammar._year_first),
     ("year_lead", Grammar._led_year),
 )

@@ -44,7 +44,8 @@ class Lexicon:
 
     phrases: by first word (or first character), the other words and the roles, longest first. spaced: words stand apart.
     marks: endings of ordinal numbers, as in "3e". dotted: an ordinal number ends with a dot. month_first: 5/3 is 3 May.
-    month_day: the day stands after the month, as in "May 3".
+    month_day: the day stands after the month, as in "May 3". ambiguous: both orders are in use, so that 5/3 is no date.
+    decade_marks: endings of decades, as in "90s".
     """
 
     phrases: Mapping[str, tuple[tuple[tuple[str, ...], Roles], ...]]
@@ -53,6 +54,8 @@ class Lexicon:
     dotted: bool
     month_first: bool
     month_day: bool
+    ambiguous: bool
+    decade_marks: frozenset[str]
 
 
 def fold(text: str) -> str:
@@ -78,6 +81,8 @@ _NUMERIC = re.compile(
     r"(?P<y>\d{4})(?P<s>[-/.])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})(?![\d])(?:t[\d:.]+z?)?"
     r"|(?P<a>\d{1,2})(?P<t>[-/.])(?P<b>\d{1,2})(?P=t)(?P<z>\d{4}|\d\d)(?![\d.:])"
     r"|(?P<e>\d{1,2})/(?P<f>\d{1,2})(?![\d/])"
+    r"|(?P<k>\d{1,2})[.-](?P<l>0\d|1[0-2])(?![\d.,:-])"
+    r"|(?P<n>0?[1-9]|1[0-2])[/-](?P<o>(?:19|20)\d\d)(?![\d/-])"
     r"|(?P<g>\d{1,2})\.\s?(?P<h>\d{1,2})\.(?!\d)"
     r"|(?P<clock>\d{1,2}(?::\d\d){1,2}|\d{1,2}\s?h\d\d)(?!\d)"
     r"|(?P<decimal>\d+(?:[.,]\d+)+)"
@@ -101,7 +106,8 @@ def lexicon(language: str) -> Lexicon:
         first.setdefault(words[0], []).append((words[1:], roles[words]))
     return Lexicon(
         {word: tuple(phrases) for word, phrases in first.items()}, spaced, frozenset(table.get("marks", "").split("|")) - {""},
-        table.get("dotted", False), table.get("month_first", False), table.get("month_day", False),
+        table.get("dotted", False), table.get("month_first", False), table.get("month_day", False), table.get("ambiguous", False),
+        frozenset(table.get("decade_marks", "").split("|")) - {""},
     )  # fmt: skip
 
 
@@ -116,6 +122,10 @@ def _entries(table: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
             for phrase in _split(phrases.replace("_", " ")):
                 for ending in table.get(f"{role}_endings", "").split("|"):
                     yield role, number, phrase + ending
+    for thousand in _split(table.get("two_thousand", "")):
+        for number, phrases in enumerate(table["numbers"].split()):
+            for phrase in _split(phrases.replace("_", " ")):
+                yield "year", 2000 + number, thousand + phrase
     for phrase, value in table.get("counts", {}).items():
         yield "number", value, phrase
     for section, role in _SECTIONS.items():
@@ -163,13 +173,18 @@ def _numeric(text: str, at: int, words: Lexicon) -> Token | None:
         return _in_order(match, year, int(match["a"]), int(match["b"]), words)
     if match["e"]:
         return _in_order(match, 0, int(match["e"]), int(match["f"]), words)
+    if match["k"] and words.spaced and not words.ambiguous and int(match["k"]) <= 31:
+        day = _date_token(match, 0, int(match["l"]), int(match["k"]))
+        return Token(at, match.end(), {**day.roles, "led": True}) if day is not None and day.roles else None
+    if match["n"]:
+        return Token(at, match.end(), {"month_of": (int(match["o"]), int(match["n"]))})
     if match["g"] and words.dotted:
         return _in_order(match, 0, int(match["g"]), int(match["h"]), words)
     return Token(at, match.end(), _NO_ROLES) if match["decimal"] else None
 
 
 def _in_order(match: re.Match[str], year: int, one: int, two: int, words: Lexicon) -> Token | None:
-    if words.month_first and one != two and max(one, two) <= 12:  # both orders are in use
+    if words.ambiguous and one != two and max(one, two) <= 12:
         return Token(match.start(), match.end(), _NO_ROLES)
     month, day = (one, two) if words.month_first else (two, one)
     if month > 12 >= day:
@@ -224,6 +239,8 @@ def _count(text: str, start: int, end: int, after: tuple[int, int, str] | None, 
     """Return a number in digits with its ordinal mark: 3, "3e", "3."."""
     digits = text[start:end]
     if after is not None and after[0] == end:
+        if after[2] in words.decade_marks and int(digits[:4]) % 10 == 0 and len(digits) in (2, 4):
+            return Token(start, after[1], {"decade": int(digits)})
         if after[2] in words.marks:
             return Token(start, after[1], _number(digits, ordinal=True))
         if after[2] == "." and words.dotted and len(digits) <= 2:

@@ -16,12 +16,13 @@ _LISTED = 6
 """Weekdays of a habit: "montags, mittwochs und freitags"."""
 
 
-def spans(text: str, words: Lexicon, at: datetime, tense: str) -> list[Piece]:
-    """Return the times of a folded text in their order."""
+def spans(text: str, words: Lexicon, at: datetime, tense: str, guess: str = "none") -> list[Piece]:
+    """Return the times of a folded text in their order; `guess` is the tense of the verbs where none is given."""
     all_tokens = tokens(text, words)
-    if not any(token.roles for token in all_tokens):
+    if not any(_NAMES & token.roles.keys() for token in all_tokens):
         return []
-    reader = Spans(Grammar(all_tokens, words, at, -1 if tense == "past" else 1, is_past=tense == "past"), tense)
+    lean = -1 if "past" in (tense, guess) else 1
+    reader = Spans(Grammar(all_tokens, words, at, lean, is_past=tense == "past"), tense if guess == "none" else guess)
     pieces: list[Piece] = []
     place = 0
     while place < len(all_tokens):
@@ -62,7 +63,9 @@ class Spans:
                 continue
             if name == "since" and "from" in roles and self.tense == "future":  # "da" and "desde" are both
                 lean = 1
-            found = self._leaning(self.skip(place + 1), -1 if self.grammar.is_past else lean)
+            found = self._leaning(self.skip(place + 1), -1 if self.grammar.is_past else lean, opened=name != "by")
+            if found is not None and name == "since" and "from" in roles and self.tense == "none":
+                found = self._nearest(self.skip(place + 1), found)
             if found is None and name == "since":
                 found = self._lasting(self.skip(place + 1))
             if found is not None and (best is None or found[1] > best[1]):
@@ -70,11 +73,25 @@ class Spans:
         found = self.grammar.longest(place, opened=False)
         if found is not None and (best is None or found[1] > best[1]):
             best = self._followed(place, found)
+        if best is not None:
+            again = self.skip(best[1])
+            if self.role(again, "every") and self.role(again + 1, "unit"):  # "the last Friday of each month"
+                return best[0], again + 2, "every"
+            if self.tense == "now" and best[2] == "on" and best[0].grain == "season" and not best[0].sure:
+                return best[0], best[1], "every"
         return best
 
-    def _leaning(self, place: int, lean: int) -> Found | None:
+    def _nearest(self, place: int, back: Found) -> Found:
+        """Return the nearer of the two readings of a date or a month; a weekday since which something lasts is gone by."""
+        ahead = self._leaning(place, 1)
+        if ahead is None or back[0].sure or self._is_weekday(back[0]):
+            return back
+        today = self.grammar.today
+        return min((back, ahead), key=lambda found: abs(found[0].first - today))
+
+    def _leaning(self, place: int, lean: int, *, opened: bool = True) -> Found | None:
         before, self.grammar.lean = self.grammar.lean, lean
-        found = self.grammar.longest(place, opened=True)
+        found = self.grammar.longest(place, opened=opened, led=True)
         if found is None:
             found = self._bare(place)
         self.grammar.lean = before
@@ -128,6 +145,8 @@ class Spans:
             if found is None or (found[1] > place + 2 and not after) or self.role(place + 2, "after"):
                 return None
             end = found[1]
+        elif self.grammar._weekday_at(place) is not None and self._is_again(place + 1):
+            end = place + 1 + bool(self.role(place + 1, "habit_after"))
         else:
             return None
         for _ in range(_LISTED):
@@ -142,6 +161,12 @@ class Spans:
         part = self.skip(end)
         end = part + 1 if self.role(part, "part") else end
         return Time(self.grammar.today, self.grammar.today + DAY, "every", sure=False), end, "every"
+
+    def _is_again(self, place: int) -> bool:
+        """Return whether the words after a weekday make it a habit: "Wednesday mornings", "is Tuesday and Thursday"."""
+        if self.role(place, "habit_after"):
+            return True
+        return self.tense == "now" and bool(self.role(place, "and")) and self.grammar._weekday_at(place + 1) is not None
 
     # ---- ranges ------------------------------------------------------------------------------------------------
 
@@ -257,5 +282,11 @@ def _numbered(found: Found) -> tuple[Time | int, int]:
     time, end = found
     return (time.day[1] if time.day is not None and not time.day[0] and not time.sure and time.grain == "day" else time), end
 
+
+_NAMES = frozenset({
+    "weekday", "short_weekday", "weekday_part", "month", "short_month", "month_of", "day", "day_part", "unit", "unit_step",
+    "date", "nth", "digits", "season", "holiday", "year", "edge_unit", "length", "habit", "decade", "decade_lead",
+})  # fmt: skip
+"""Roles without which a text names no time; most sentences stop at this."""
 
 _AGAIN = ("unit", "weekday", "short_weekday", "weekday_part", "month", "part", "season", "nth", "day", "habit")

@@ -30,16 +30,6 @@ def digits(text: str) -> str:
     return _RUN.sub(_as_digits, text) if _HAS.search(text) else text
 
 
-def place_before_digits(text: str, place: int) -> int:
-    """Return the place in a lower-case text of a place in `digits(text)`."""
-    shorter = 0
-    for run in _RUN.finditer(text):
-        if run.start() - shorter >= place:
-            break
-        shorter += len(run.group()) - len(_as_digits(run))
-    return place + shorter
-
-
 def _as_digits(match: re.Match[str]) -> str:
     before = match.string[max(match.start() - 3, 0) : match.start()]
     words = [word for word in _SPLIT.split(match.group()) if word != "and"]
