@@ -1,0 +1,74 @@
+"""Write the fitted network as int8 ONNX with its tokenizer and its card of facts, ready to be run without torch.
+
+python export.py --base MODEL_FOLDER --fitted FOLDER --out exported
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import torch
+from network import POINTER, StatementNetwork
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from onnxruntime.quantization.shape_inference import quant_pre_process
+from rows import BEFORE_TOKENS, KINDS, TENSES, TURN_TOKENS, places, read
+
+
+def glue(paths: list[Path], least: int = 4) -> list[str]:
+    """Return the words that labelled rows leave out between two pieces: conjunctions of several languages, never a negation."""
+    seen: Counter[str] = Counter()
+    for path in paths:
+        for row in read(path):
+            spans = places(row) or []
+            ends = [0, *(end for _, end in spans)]
+            for end, start in zip(ends, [start for start, _ in spans], strict=False):
+                words = row["text"][end:start].strip(" ,;:.-–—\n\t").lower()
+                if words and len(words) < 16:
+                    seen[words] += 1
+    return sorted(word for word, count in seen.items() if count >= least and any(c.isalpha() for c in word))
+
+
+def main() -> None:
+    ask = argparse.ArgumentParser(description=__doc__)
+    ask.add_argument("--base", required=True)
+    ask.add_argument("--fitted", type=Path, required=True)
+    ask.add_argument("--rows", nargs="+", type=Path, required=True)
+    ask.add_argument("--out", type=Path, required=True)
+    given = ask.parse_args()
+    fitted = torch.load(given.fitted / "network.pt")
+    network = StatementNetwork(given.base, fitted["layers"])
+    network.load_state_dict(fitted["state"])
+    network.eval()
+    given.out.mkdir(parents=True, exist_ok=True)
+    arrays = {name: getattr(network, layer).__getattr__(part).detach().numpy().astype(np.float16)
+              for name, layer, part in (("first", "first", "weight"), ("first_bias", "first", "bias"),
+                                        ("second", "second", "weight"), ("second_bias", "second", "bias"))}  # fmt: skip
+    np.savez(given.out / "judge.npz", **arrays)
+    ids = torch.randint(1000, 2000, (2, 24))
+    with tempfile.TemporaryDirectory() as folder:
+        whole, ready = f"{folder}/whole.onnx", f"{folder}/ready.onnx"
+        axes = {0: "batch", 1: "tokens"}
+        torch.onnx.export(
+            network, (ids, torch.ones_like(ids), torch.zeros_like(ids)), whole, dynamo=False, opset_version=17,
+            input_names=["ids", "mask", "segments"], output_names=["borders", "pointer", "states"],
+            dynamic_axes=dict.fromkeys(("ids", "mask", "segments", "borders", "pointer", "states"), axes),
+        )  # fmt: skip
+        quant_pre_process(whole, ready, skip_symbolic_shape=True)
+        quantize_dynamic(ready, str(given.out / "model.onnx"), weight_type=QuantType.QInt8, per_channel=True, reduce_range=False)
+    shutil.copy(Path(given.base) / "tokenizer.json", given.out / "tokenizer.json")
+    card = {
+        "kinds": KINDS, "tenses": TENSES, "pointer": POINTER, "before_tokens": BEFORE_TOKENS, "turn_tokens": TURN_TOKENS,
+        "glue": glue(given.rows),
+    }  # fmt: skip
+    (given.out / "card.json").write_text(json.dumps(card, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    print(card["glue"], (given.out / "model.onnx").stat().st_size / 1e6, "MB")
+
+
+if __name__ == "__main__":
+    main()

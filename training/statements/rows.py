@@ -1,0 +1,185 @@
+"""Labelled talk as training examples: tokens with borders, and per piece a fate, a kind, a tense and a carried span."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+KINDS = (
+    "fact", "preference", "plan", "event", "decision", "relation", "commitment", "instruction",
+    "request", "question", "greeting", "filler", "reaction", "joke", "hypothetical", "momentary", "advice", "quote", "code",
+    "tool", "meta",
+)  # fmt: skip
+TENSES = ("past", "now", "future", "none")
+BEGIN, INSIDE, OUTSIDE = range(3)
+Span = tuple[int, int]
+BEFORE_TOKENS = 32
+TURN_TOKENS = 160
+_CLOSING = re.compile(r"[.!?…。！？)\]\"'”’»」』]+")
+
+
+@dataclass
+class Piece:
+    start: int  # token positions in the example
+    end: int
+    keep: bool
+    kind: int
+    tense: int
+    carry: tuple[int, int] | None = None  # token positions, or None if nothing is carried
+    needs: bool = False
+    doubt: bool = False  # a second reader judged otherwise: its fate and kind are not learned
+
+
+@dataclass
+class Example:
+    ids: list[int]
+    segments: list[int]
+    borders: list[int]  # -100 where there is no label
+    pieces: list[Piece] = field(default_factory=list)
+    offsets: list[tuple[int, int]] = field(default_factory=list)
+    first: int = 0
+    row: dict[str, Any] | None = None
+
+
+def role(speaker: str) -> str:
+    return speaker if speaker in ("user", "assistant", "tool", "system") else "person"
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.strip():
+            yield json.loads(line)
+
+
+def places(row: dict[str, Any]) -> list[tuple[int, int]] | None:
+    """Return the character span of every piece, closing punctuation included, or None if a piece is not in the text."""
+    found, at = [], 0
+    for piece in row["pieces"]:
+        start = row["text"].find(piece["text"], at)
+        if start < 0 or not piece["text"].strip():
+            return None
+        at = start + len(piece["text"])
+        closing = _CLOSING.match(row["text"], at)
+        at = closing.end() if closing else at
+        found.append((start, at))
+    return found
+
+
+def encode(
+    tokenizer: Tokenizer, speaker: str, before: str, text: str
+) -> tuple[list[int], list[int], list[Span], list[Span], int]:
+    """Return ids, segments, offsets in `text`, offsets in `before`, and the position of the turn's first token."""
+    head = tokenizer.encode(role(speaker), add_special_tokens=False).ids
+    prior = tokenizer.encode(before, add_special_tokens=False) if before else None
+    prior_ids = prior.ids[-BEFORE_TOKENS:] if prior else []
+    prior_offsets = prior.offsets[-BEFORE_TOKENS:] if prior else []
+    turn = tokenizer.encode(text, add_special_tokens=False)
+    turn_ids, offsets = turn.ids[:TURN_TOKENS], turn.offsets[:TURN_TOKENS]
+    cls, sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    ids = [cls, *head, *prior_ids, sep, *turn_ids, sep]
+    first = 2 + len(head) + len(prior_ids)
+    segments = [0] * first + [1] * (len(turn_ids) + 1)
+    return ids, segments, offsets, [(0, 0)] * (1 + len(head)) + list(prior_offsets), first
+
+
+def cropped(row: dict[str, Any], dice: random.Random) -> dict[str, Any]:
+    """Return a message of one or two neighbouring pieces that need nothing from elsewhere: short messages hold facts too."""
+    free = [number for number, piece in enumerate(row["pieces"]) if not piece.get("carry")]
+    if not free:
+        return row
+    first = dice.choice(free)
+    last = first + 1 if first + 1 in free and dice.random() < 0.3 else first
+    spans = places(row)
+    if spans is None:
+        return row
+    text = row["text"][spans[first][0] : spans[last][1]]
+    text = text.rstrip(".!") if dice.random() < 0.5 else text
+    return {**row, "text": text, "before": "", "pieces": row["pieces"][first : last + 1]}
+
+
+def example(row: dict[str, Any], tokenizer: Tokenizer, dice: random.Random | None = None) -> Example | None:
+    if dice is not None and dice.random() < 0.45:
+        row = cropped(row, dice)
+    spans = places(row)
+    if spans is None:
+        return None
+    speaker, before = row["speaker"], row.get("before") or ""
+    if dice is not None:
+        if dice.random() < 0.25:
+            before = ""
+        if role(speaker) in ("user", "person") and dice.random() < 0.3:
+            speaker = dice.choice(("user", "Ann"))
+    ids, segments, offsets, prior, first = encode(tokenizer, speaker, before, row["text"])
+    borders = [-100] * len(ids)
+    pieces: list[Piece] = []
+    at = 0
+    for number, (low, _) in enumerate(offsets):
+        while at < len(spans) and spans[at][1] <= low:
+            at += 1
+        place = first + number
+        if at < len(spans) and spans[at][0] <= low < spans[at][1]:
+            if len(pieces) <= at or not pieces:
+                while len(pieces) < at:
+                    pieces.append(Piece(-1, -1, False, 0, 3))
+                gold = row["pieces"][at]
+                carry = gold.get("carry") or ""
+                pieces.append(
+                    Piece(
+                        start=place,
+                        end=place + 1,
+                        keep=gold["keep"],
+                        kind=KINDS.index(gold["kind"]),
+                        tense=TENSES.index(gold["tense"]) if gold.get("tense") else -1,
+                        carry=_carried(carry, (row["text"], offsets, first), (before, prior), low),
+                        needs=bool(carry),
+                        doubt=bool(gold.get("doubt")),
+                    )
+                )
+                borders[place] = BEGIN
+            else:
+                pieces[at].end = place + 1
+                borders[place] = INSIDE
+        else:
+            borders[place] = OUTSIDE
+    made = Example(ids, segments, borders, [p for p in pieces if p.start >= 0], offsets, first, row)
+    return _dictated(made, tokenizer, dice) if dice is not None and dice.random() < 0.12 else made
+
+
+def _dictated(example: Example, tokenizer: Tokenizer, dice: random.Random) -> Example:
+    """Return an example without most of its punctuation, as dictated and hurried talk has none."""
+    marks = {tokenizer.token_to_id(mark) for mark in (",", ".", ";", ":", "!", "-")}
+    keep = [
+        place < example.first or token not in marks or dice.random() < 0.2 or example.borders[place] == BEGIN
+        for place, token in enumerate(example.ids)
+    ]
+    new = [sum(keep[:place]) for place in range(len(keep) + 1)]
+    some = lambda values: [value for value, stays in zip(values, keep, strict=True) if stays]  # noqa: E731
+    for piece in example.pieces:
+        piece.start, piece.end = new[piece.start], new[piece.end]
+        piece.carry = piece.carry and (new[piece.carry[0]], max(new[piece.carry[1]], new[piece.carry[0]] + 1))
+    return Example(some(example.ids), some(example.segments), some(example.borders), example.pieces, [], example.first)
+
+
+def _carried(
+    carry: str, turn: tuple[str, list[Span], int], earlier: tuple[str, list[Span]], limit: int
+) -> tuple[int, int] | None:
+    """Return the token positions of a carried span: its last place in the turn before the piece, else in the message before."""
+    (text, offsets, first), (before, prior) = turn, earlier
+    if not carry:
+        return None
+    low = text.lower().rfind(carry.lower(), 0, limit)
+    if low >= 0:
+        inside = [first + n for n, (a, b) in enumerate(offsets) if a >= low and b <= low + len(carry)]
+        return (inside[0], inside[-1] + 1) if inside else None
+    low = before.lower().rfind(carry.lower())
+    if low >= 0:
+        inside = [n for n, (a, b) in enumerate(prior) if b > a and a >= low and b <= low + len(carry)]
+        return (inside[0], inside[-1] + 1) if inside else None
+    return None
