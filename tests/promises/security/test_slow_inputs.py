@@ -29,7 +29,7 @@ from engram.text.english import affect, dates, entities, facts, informativeness
 from engram.types import Turn
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-SHORT, LONG = 1_000, 8_000  # characters
+SHORT, LONG = 2_500, 20_000  # characters; both long enough to be read as a document
 MEASURABLE_S = 0.02  # CPU time of the long text below which the ratio is noise
 MOST = 24.0  # between 8, which is linear, and 64, which is quadratic
 
