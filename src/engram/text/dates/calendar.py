@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from engram.values.frozen import frozen
+from engram.values.frozen import frozen, replace
 
 DAY = timedelta(days=1)
 
@@ -250,3 +250,111 @@ def part_of(day: Time, part: str) -> Time:
     low, high = PARTS[part]
     first, until = day.first + timedelta(hours=low), day.first + timedelta(hours=high)
     return Time(first, until, "part", day.sure, day.relative, day.day)
+
+
+def day_named(at: datetime, lean: int, year: int | None, month: int, day: int) -> Time:
+    """Return a day of a month, in the nearest year that way if none is given."""
+    if year:
+        return one_day(day_of(at, year, month, day), day=(month, day))
+    first = next_day(at, month, day, lean)
+    if first is None:
+        raise ValueError("no such day")
+    return one_day(first, sure=False, day=(month, day))
+
+
+def which_month(at: datetime, month: int, which: int) -> Time:
+    """Return last (-1), this (0) or next (1) year's month: "last May"."""
+    year = at.year
+    if which < 0:
+        year -= month >= at.month
+    elif which > 0:
+        year += month <= at.month
+    return replace(months_from(at, year, month), relative=True)
+
+
+def which_weekday(at: datetime, weekday: int, step: int) -> Time:
+    """Return a weekday of last (-1), this (0) or next (1) week."""
+    return one_day(weekday_of_week(at, weekday, step), relative=True)
+
+
+def which_season(at: datetime, season: str, step: int) -> Time:
+    """Return the last (-1), this (0) or the next (1) season of a name."""
+    now = season_at(at, season, -1)
+    if step < 0:
+        year = now.first.year - (now.until > at)
+    else:
+        year = season_at(at, season, 1).first.year + (step > 0 and now.until > at)
+    return replace(season_of(at, season, year), relative=True)
+
+
+def season_of(at: datetime, season: str, year: int) -> Time:
+    """Return the season that begins in a year."""
+    return months_from(at, year, SEASONS[season], 3, grain="season")
+
+
+def stretch(at: datetime, length: Length, step: int) -> Time:
+    """Return so long a time before now, or from tomorrow on."""
+    now = at if length.seconds else midnight(at) + (DAY if step > 0 else 0 * DAY)
+    other = moved(now, length, 1 if step > 0 else -1)
+    return Time(min(now, other), max(now, other), "range", relative=True)
+
+
+def sum_of(one: Length, two: Length | None) -> Length:
+    """Return two lengths as one, in the unit of the second."""
+    return one if two is None else Length(one.months + two.months, one.days + two.days, one.seconds + two.seconds, two.unit)
+
+
+def away(at: datetime, length: Length, way: int) -> Time:
+    """Return the time that lies so long before or after now: a day for days and weeks, else as wide as the unit."""
+    if length.seconds:
+        moment = moved(at, length, way)
+        return Time(moment, moment + DAY / 24, "hour", relative=True)
+    first = moved(midnight(at), length, way)
+    width = length_of(1, length.unit) if length.unit in ("month", "year", "quarter", "half_year", "decade") else None
+    until = moved(first, width, 1) if width is not None else first + DAY
+    return Time(first, until, length.unit if width is not None else "day", relative=True)
+
+
+def fraction_of_year(at: datetime, lean: int, order: int, months: int, year: int | None) -> Time:
+    """Return the nth quarter or half of a year, of the nearest year that way if none is given."""
+    grain = "quarter" if months == 3 else "half_year"
+    if year is not None:
+        return months_from(at, year, (order - 1) * months + 1, months, grain=grain)
+    this = months_from(at, at.year, (order - 1) * months + 1, months, grain=grain, sure=False)
+    step = -1 if lean < 0 and this.first > at else 1 if lean > 0 and this.until <= at else 0
+    return months_from(at, at.year + step, (order - 1) * months + 1, months, grain=grain, sure=False)
+
+
+def around_easter(at: datetime, lean: int, year: int | None, days: int) -> Time:
+    """Return the feast so many days after Easter, the nearest one that way if no year is given."""
+    if year is not None:
+        return one_day(easter(at, year) + days * DAY)
+    today = midnight(at)
+    feasts = [easter(at, at.year + step) + days * DAY for step in (-1, 0, 1)]
+    near = [feast for feast in feasts if ((feast - today) * lean).days >= 0]
+    return one_day(min(near, key=lambda feast: abs(feast - today)), sure=False)
+
+
+def day_of_holiday(at: datetime, holiday: tuple[int, int], step: int) -> Time:
+    """Return last (-1) or next (1) year's holiday: a month and a day, or 0 and the days after Easter."""
+    if not holiday[0]:
+        return around_easter(at, 0, at.year + step, holiday[1])
+    first = next_day(midnight(at) + (DAY if step > 0 else -DAY), *holiday, 1 if step > 0 else -1)
+    if first is None:
+        raise ValueError("no such day")
+    return one_day(first)
+
+
+def nth_of_month(at: datetime, month: Time, order: int, unit: str | None, weekday: int | None) -> Time:
+    """Return the nth, or with -1 the last, weekday, day, weekend or week of a month."""
+    year, number = month.first.year, month.first.month
+    if weekday is not None:
+        found = one_day(nth_weekday(at, year, number, weekday, order))
+    elif unit == "day":
+        found = one_day(month.until - DAY if order < 0 else day_of(at, year, number, order))
+    elif unit == "weekend":
+        saturday = nth_weekday(at, year, number, 5, order)
+        found = Time(saturday, saturday + 2 * DAY, "weekend")
+    else:
+        found = week_of(month.until - 4 * DAY if order < 0 else month.first + (3 + 7 * (order - 1)) * DAY)
+    return replace(found, sure=month.sure, relative=month.relative)

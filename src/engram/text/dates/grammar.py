@@ -14,26 +14,35 @@ from engram.text.dates.calendar import (
     DAY,
     Length,
     Time,
+    around_easter,
+    away,
+    day_named,
     day_of,
-    easter,
+    day_of_holiday,
     edge_of,
+    fraction_of_year,
     length_of,
     midnight,
     month_year,
     months_from,
     moved,
-    next_day,
     next_nth,
     next_weekday,
-    nth_weekday,
+    nth_of_month,
     one_day,
     part_of,
     season_at,
+    season_of,
+    stretch,
+    sum_of,
     unit_at,
     week_number,
     week_of,
     weekday_and_nth,
     weekday_of_week,
+    which_month,
+    which_season,
+    which_weekday,
 )
 from engram.text.dates.lexicon import Lexicon, Token
 from engram.values.frozen import replace
@@ -159,11 +168,11 @@ class Grammar:
             yield from self._month_of(place, month, year.first.year, relative=year.relative)
         season = self.role(place, "season")
         if season:
-            yield replace(self._season_of(season, year.first.year), relative=year.relative), place + 1
+            yield replace(season_of(self.at, season, year.first.year), relative=year.relative), place + 1
         order, after = self._order(place)
         months = {"quarter": 3, "half_year": 6}.get(self.role(after, "unit") or "")
         if order and months and order <= 12 // months:
-            yield self._fraction(order, months, year.first.year), after + 1
+            yield fraction_of_year(self.at, self.lean, order, months, year.first.year), after + 1
         date = self.role(place, "number")
         if date and (named := self.role(self.skip(place + 1), "month")) and 1 <= date <= 31:
             first = day_of(self.at, year.first.year, named, int(date))
@@ -183,15 +192,7 @@ class Grammar:
             follows = self.role(place - 1, "day_lead") or self.role(place - 1, "fill") or self._weekday_at(place - 1) is not None
             if not (follows or self.words.dotted or said.end - said.start >= 4) or self.role(end, "unit"):
                 return
-        yield self._day(year, month, day), end
-
-    def _day(self, year: int | None, month: int, day: int) -> Time:
-        if year:
-            return one_day(day_of(self.at, year, month, day), day=(month, day))
-        first = next_day(self.at, month, day, self.lean)
-        if first is None:
-            raise ValueError("no such day")
-        return one_day(first, sure=False, day=(month, day))
+        yield day_named(self.at, self.lean, year, month, day), end
 
     def _numbered(self, place: int) -> Iterator[Found]:
         """Yield a day of a named month, of a month that is counted from now, or a length before or after now."""
@@ -200,7 +201,7 @@ class Grammar:
         month = self.role(after, "month") or self.role(after, "short_month")
         if month and number in range(1, 32):
             year, end = self._year_after(after + 1)
-            yield self._day(year, month, int(number)), end
+            yield day_named(self.at, self.lean, year, month, int(number)), end
         relative = self._relative_time(after, "month") if after > place + 1 and number in range(1, 32) else None
         if relative is not None:
             yield one_day(relative[0].first.replace(day=int(number)), relative=True), relative[1]
@@ -265,7 +266,7 @@ class Grammar:
         day_place = self.skip(end)
         day = self.role(day_place, "nth")
         if day:
-            yield replace(self._day(year, month, day), relative=relative), day_place + 1
+            yield replace(day_named(self.at, self.lean, year, month, day), relative=relative), day_place + 1
         if self.words.month_day:
             yield from self._month_day(end, month, year)
         if year is None:
@@ -275,7 +276,7 @@ class Grammar:
             return
         which = self._which_at(end)
         if which is not None:
-            yield self._which_month(month, which), end + 1
+            yield which_month(self.at, month, which), end + 1
         whole = months_from(self.at, month_year(self.at, month, self.lean), month, sure=False)
         yield replace(whole, day=(month, 0)), end
         order, after = self._order(day_place)
@@ -299,15 +300,7 @@ class Grammar:
         end = place + 1
         if year is None:
             year, end = self._year_after(end)
-        yield self._day(year, month, day), end
-
-    def _which_month(self, month: int, which: int) -> Time:
-        year = self.at.year
-        if which < 0:
-            year -= month >= self.at.month
-        elif which > 0:
-            year += month <= self.at.month
-        return replace(months_from(self.at, year, month), relative=True)
+        yield day_named(self.at, self.lean, year, month, day), end
 
     def _short_month(self, place: int) -> Iterator[Found]:
         if self.words.month_day:
@@ -356,7 +349,7 @@ class Grammar:
         if self.role(end, "coming"):
             yield one_day(next_weekday(self.at, weekday, 1), relative=True), end + 1
         elif (step := self.role(end, "which")) is not None:
-            yield self._which_weekday(weekday, step), end + 1
+            yield which_weekday(self.at, weekday, step), end + 1
         week = self._relative_time(after, "week")
         if week is not None:
             yield one_day(week[0].first + weekday * DAY, relative=True), week[1]
@@ -396,9 +389,6 @@ class Grammar:
         if first is not None:
             yield one_day(first, day=(0, day)), place + 1
 
-    def _which_weekday(self, weekday: int, step: int) -> Time:
-        return one_day(weekday_of_week(self.at, weekday, step), relative=True)
-
     # ---- counted from now --------------------------------------------------------------------------------------
 
     def _day_word(self, place: int) -> Iterator[Found]:
@@ -421,13 +411,13 @@ class Grammar:
         if weekday is not None:
             yield from self._which_then_weekday(place, step, weekday, after)
         if month := self.role(after, "month"):
-            yield self._which_month(month, step), after + 1
+            yield which_month(self.at, month, step), after + 1
         if season := self.role(after, "season"):
-            yield self._which_season(season, step), after + 1
+            yield which_season(self.at, season, step), after + 1
         if (part := self.role(after, "part")) and step <= 0:
             yield part_of(one_day(self.today + step * DAY, relative=True), part), after + 1
         if (holiday := self.role(after, "holiday")) and step:
-            yield replace(self._day_of_holiday(holiday, step), relative=True), after + 1
+            yield replace(day_of_holiday(self.at, holiday, step), relative=True), after + 1
         if self.role(after, "number"):
             yield from self._run(after, step)
 
@@ -435,22 +425,11 @@ class Grammar:
         if self.role(place, "coming"):
             day = one_day(next_weekday(self.at, weekday, 1), relative=True)
         else:
-            day = self._which_weekday(weekday, step)
+            day = which_weekday(self.at, weekday, step)
         part = self.role(after, "weekday_part")
         yield (part_of(day, part[1]) if part else day), after + 1
         if step < 0:  # the last Friday of May
             yield from self._ordered(-1, after, None)
-
-    def _which_season(self, season: str, step: int) -> Time:
-        now = season_at(self.at, season, -1)
-        if step < 0:
-            year = now.first.year - (now.until > self.at)
-        else:
-            year = season_at(self.at, season, 1).first.year + (step > 0 and now.until > self.at)
-        return replace(self._season_of(season, year), relative=True)
-
-    def _season_of(self, season: str, year: int) -> Time:
-        return months_from(self.at, year, {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}[season], 3, grain="season")
 
     def _unit(self, place: int) -> Iterator[Found]:
         """Yield this, the next or the last unit with that word after the noun; a bare weekend; the week of a day."""
@@ -475,13 +454,7 @@ class Grammar:
         length, end = self._length(place)
         if length is None or not step:
             return
-        yield self._stretch(length, step), end
-
-    def _stretch(self, length: Length, step: int) -> Time:
-        """Return so long a time before now, or from tomorrow on."""
-        now = self.at if length.seconds else self.today + (DAY if step > 0 else 0 * DAY)
-        other = moved(now, length, 1 if step > 0 else -1)
-        return Time(min(now, other), max(now, other), "range", relative=True)
+        yield stretch(self.at, length, step), end
 
     def _rest(self, place: int) -> Iterator[Found]:
         """Yield the rest of a week, a month or a year that is not over."""
@@ -520,36 +493,21 @@ class Grammar:
         joint = end + bool(self.role(end, "and") or self.role(end, "fill"))
         if joint > end and self.role(joint, "half"):
             half = length_of(0.5, length.unit)
-            return self._sum(length, half), joint + 1
+            return sum_of(length, half), joint + 1
         more = length_of(self.role(joint, "number"), self.role(joint + 1, "unit") or "") if self.role(joint, "number") else None
-        return (self._sum(length, more), joint + 2) if more is not None else (length, end)
-
-    def _sum(self, one: Length, two: Length | None) -> Length:
-        if two is None:
-            return one
-        return Length(one.months + two.months, one.days + two.days, one.seconds + two.seconds, two.unit)
-
-    def _away(self, length: Length, way: int) -> Time:
-        """Return the time that lies so long before or after now: a day for days and weeks, else as wide as the unit."""
-        if length.seconds:
-            moment = moved(self.at, length, way)
-            return Time(moment, moment + DAY / 24, "hour", relative=True)
-        first = moved(self.today, length, way)
-        width = length_of(1, length.unit) if length.unit in ("month", "year", "quarter", "half_year", "decade") else None
-        until = moved(first, width, 1) if width is not None else first + DAY
-        return Time(first, until, length.unit if width is not None else "day", relative=True)
+        return (sum_of(length, more), joint + 2) if more is not None else (length, end)
 
     def _ago_before(self, place: int) -> Iterator[Found]:
         length, end = self._length(self.skip(place + 1))
         if length is not None:
-            yield self._away(length, -1), end
+            yield away(self.at, length, -1), end
 
     def _ahead_before(self, place: int) -> Iterator[Found]:
         if self.is_past and self.role(place, "fill"):  # "in zwei Wochen gelernt" is a length
             return
         length, end = self._length(self.skip(place + 1))
         if length is not None:
-            yield self._away(length, 1), end
+            yield away(self.at, length, 1), end
 
     def _counted(self, place: int) -> Iterator[Found]:
         """Yield a length with the word after it that says from when it counts: "tre giorni fa", 三天后."""
@@ -559,12 +517,12 @@ class Grammar:
             unit = self.role(place + 2, "unit")
             length = length_of(self.tokens[place].roles.get("number") or 0, unit) if step and unit else None
             if length is not None and step:  # "les trois derniers jours"
-                yield self._stretch(length, step), place + 3
+                yield stretch(self.at, length, step), place + 3
             return
         if self.role(end, "ago_after"):
-            yield self._away(length, -1), end + 1
+            yield away(self.at, length, -1), end + 1
         if self.role(end, "ahead_after"):
-            yield self._away(length, 1), end + 1
+            yield away(self.at, length, 1), end + 1
         for name, way in (("before", -1), ("after", 1)):
             if self.role(end, name) and not length.seconds:
                 day = self.longest(self.skip(end + 1), nested=_NESTED)
@@ -577,11 +535,11 @@ class Grammar:
         season, end = self.tokens[place].roles["season"], place + 1
         year, after = self._year_after(end)
         if year is not None:
-            yield self._season_of(season, year), after
+            yield season_of(self.at, season, year), after
             return
         step = self._which_at(end)
         if step is not None:
-            yield self._which_season(season, step), end + 1
+            yield which_season(self.at, season, step), end + 1
         yield season_at(self.at, season, self.lean), end
 
     def _order(self, place: int) -> tuple[int, int]:
@@ -602,19 +560,11 @@ class Grammar:
         months = {"quarter": 3, "half_year": 6}.get(unit or "")
         if months and 1 <= order <= 12 // months:
             year, end = self._year_after(after + 1)
-            yield self._fraction(order, months, year), end
+            yield fraction_of_year(self.at, self.lean, order, months, year), end
         if unit == "week" and order <= 53:
             year, end = self._year_after(after + 1)
             if year is not None:
                 yield week_number(self.at, order, year), end
-
-    def _fraction(self, order: int, months: int, year: int | None) -> Time:
-        grain = "quarter" if months == 3 else "half_year"
-        if year is not None:
-            return months_from(self.at, year, (order - 1) * months + 1, months, grain=grain)
-        this = months_from(self.at, self.at.year, (order - 1) * months + 1, months, grain=grain, sure=False)
-        step = -1 if self.lean < 0 and this.first > self.at else 1 if self.lean > 0 and this.until <= self.at else 0
-        return months_from(self.at, self.at.year + step, (order - 1) * months + 1, months, grain=grain, sure=False)
 
     def _ordered(self, order: int, place: int, month: Time | None) -> Iterator[Found]:
         """Yield the nth or last weekday, week, weekend or day of a month, which stands after it if it is not given."""
@@ -637,19 +587,7 @@ class Grammar:
             if found is None:
                 return
             month, end = found
-        year, number = month.first.year, month.first.month
-        if weekday is not None:
-            day = nth_weekday(self.at, year, number, weekday, order)
-            yield one_day(day, sure=month.sure, relative=month.relative), end
-        elif unit == "day":
-            day = month.until - DAY if order < 0 else day_of(self.at, year, number, order)
-            yield one_day(day, sure=month.sure, relative=month.relative), end
-        elif unit == "weekend":
-            saturday = nth_weekday(self.at, year, number, 5, order)
-            yield Time(saturday, saturday + 2 * DAY, "weekend", month.sure, month.relative), end
-        else:
-            inside = month.until - 4 * DAY if order < 0 else month.first + (3 + 7 * (order - 1)) * DAY
-            yield replace(week_of(inside), sure=month.sure, relative=month.relative), end
+        yield nth_of_month(self.at, month, order, unit, weekday), end
 
     def _months(self, place: int) -> Iterator[Found]:
         if self.role(place, "month"):
@@ -667,28 +605,12 @@ class Grammar:
         number = self.role(place + 1, "number")
         if number in (1, 2, 3, 4) and self.touches(place + 1):
             year, end = self._year_after(place + 2)
-            yield self._fraction(number, 3, year), end
+            yield fraction_of_year(self.at, self.lean, number, 3, year), end
 
     def _holiday(self, place: int) -> Iterator[Found]:
         year, end = self._year_after(place + 1)
         month, day = self.tokens[place].roles["holiday"]
-        yield (self._day(year, month, day) if month else self._around_easter(year, day)), end
-
-    def _around_easter(self, year: int | None, days: int) -> Time:
-        """Return the feast so many days after Easter."""
-        if year is not None:
-            return one_day(easter(self.at, year) + days * DAY)
-        feasts = [easter(self.at, self.at.year + step) + days * DAY for step in (-1, 0, 1)]
-        near = [feast for feast in feasts if ((feast - self.today) * self.lean).days >= 0]
-        return one_day(min(near, key=lambda feast: abs(feast - self.today)), sure=False)
-
-    def _day_of_holiday(self, holiday: tuple[int, int], step: int) -> Time:
-        if not holiday[0]:
-            return self._around_easter(self.at.year + step, holiday[1])
-        first = next_day(self.today + (DAY if step > 0 else -DAY), *holiday, 1 if step > 0 else -1)
-        if first is None:
-            raise ValueError("no such day")
-        return one_day(first)
+        yield (day_named(self.at, self.lean, year, month, day) if month else around_easter(self.at, self.lean, year, day)), end
 
     def _edge_unit(self, place: int) -> Iterator[Found]:
         """Yield the end of this month or of a named time: "Monatsende", 月底, "Jahresende 2027"."""
