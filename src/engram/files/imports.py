@@ -126,7 +126,7 @@ def import_files(
 
 @frozen
 class _Import:
-    """One import: where it goes, and its report so far."""
+    """An import under way: its target and its report so far."""
 
     target: ImportTarget
     done: Imported

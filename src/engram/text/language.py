@@ -45,7 +45,9 @@ _SCRIPTS = (
 
 
 @frozen
-class _Table:
+class _LanguageTable:
+    """The fitted table: languages, their biases, the size of a step of a weight, and the packed weights of each feature."""
+
     codes: tuple[str, ...]
     biases: tuple[float, ...]
     scale: float
@@ -105,7 +107,7 @@ def features(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _table() -> _Table:
+def _table() -> _LanguageTable:
     lines = files("engram.text").joinpath("language.tsv").read_text("utf-8").splitlines()
     head = lines[0].split("\t")
     codes = tuple(pair.split("=")[0] for pair in head[1:])
@@ -117,4 +119,4 @@ def _table() -> _Table:
         for lane, value in enumerate(bytes.fromhex(digits)):
             row |= value << _LANE * lane
         weights[name] = row
-    return _Table(codes, biases, float(head[0]), weights)
+    return _LanguageTable(codes, biases, float(head[0]), weights)
