@@ -34,16 +34,23 @@ def glue(paths: list[Path], least: int = 4) -> list[str]:
     return sorted(word for word, count in seen.items() if count >= least and any(c.isalpha() for c in word))
 
 
+def mean(states: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """Return the mean of the weights of networks that were fitted from the same beginning."""
+    first = states[0]
+    return {name: sum(state[name] for state in states) / len(states) if first[name].is_floating_point() else first[name]
+            for name in first}  # fmt: skip
+
+
 def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("--base", required=True)
-    ask.add_argument("--fitted", type=Path, required=True)
+    ask.add_argument("--fitted", nargs="+", type=Path, required=True, help="several networks are averaged")
     ask.add_argument("--rows", nargs="+", type=Path, required=True)
     ask.add_argument("--out", type=Path, required=True)
     given = ask.parse_args()
-    fitted = torch.load(given.fitted / "network.pt")
-    network = StatementNetwork(given.base, fitted["layers"])
-    network.load_state_dict(fitted["state"])
+    fitted = [torch.load(folder / "network.pt") for folder in given.fitted]
+    network = StatementNetwork(given.base, fitted[0]["layers"])
+    network.load_state_dict(mean([one["state"] for one in fitted]))
     network.eval()
     given.out.mkdir(parents=True, exist_ok=True)
     arrays = {name: getattr(network, layer).__getattr__(part).detach().numpy().astype(np.float16)
