@@ -293,6 +293,8 @@ class AsyncEngram:
     remember = Verb(Engram.remember)
     observe = Verb(Engram.observe)
     ingest = Verb(Engram.ingest)
+    dropped = Verb(Engram.dropped)
+    keep = Verb(Engram.keep)
     update = Verb(Engram.update)
     pin = Verb(Engram.pin)
     promote = Verb(Engram.promote)

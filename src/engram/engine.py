@@ -202,6 +202,8 @@ class Engram:
     # turns
     observe = verb(turns_verbs.observe)
     ingest = verb(turns_verbs.ingest)
+    dropped = verb(turns_verbs.dropped)
+    keep = verb(turns_verbs.keep)
     begin = verb(turns_verbs.begin)
 
     # recall and feedback

@@ -61,6 +61,7 @@ from engram.values.recall import Stage as Stage
 from engram.values.recall import Trust as Trust
 from engram.values.recall import Verdict as Verdict
 from engram.values.recall import Why as Why
+from engram.values.turns import DroppedPiece as DroppedPiece
 from engram.values.turns import PendingTurn as PendingTurn
 from engram.values.turns import Turn as Turn
 

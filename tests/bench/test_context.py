@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from serve.console import Engram
 
-ASIDE = "which was decided long ago, after many talks, by people who have all left since then and cannot be asked any more"
+ASIDE = "that people who have all left since then and cannot be asked any more decided on long ago after many talks"
 TURNS = {
     "a": "My dentist is called Petrova.",
     "b": "I bought a red bicycle.",
-    "c": f"The volcano observatory, {ASIDE}, opens in Catania.",
+    "c": f"The volcano observatory {ASIDE} opens in Catania.",
 }
 STORE = {
     "store": "tiny",

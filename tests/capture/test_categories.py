@@ -1,11 +1,75 @@
-"""What sort of statement it is."""
+"""The sort of a statement: by the statement model's judgement, and by its words alone."""
 
 from __future__ import annotations
 
 import pytest
 
-from engram.capture.categories import CATEGORIES, EXPLICIT, IMPLIED, INFERRED, SPECULATIVE, sort
+from engram.capture.categories import CATEGORIES, EXPLICIT, IMPLIED, INFERRED, SPECULATIVE, sort, sorted_by
+from engram.models.statement_reader import Judgement, StatementReader
 from engram.types import Kind
+
+READER = StatementReader()
+BY_JUDGEMENT = [
+    ("fact", "I live in Oslo."),
+    ("preference", "I prefer dark mode in every editor."),
+    ("correction", "Actually, it's Tuesday, not Monday."),
+    ("entity", "The cat is called Momo."),
+    ("decision", "We decided to use Postgres for the ledger."),
+    ("relationship", "Anna is my sister."),
+    ("principle", "Always answer in metric units."),
+    ("commitment", "I'll send you the contract by Friday, I promise."),
+    ("moment", "I ran my first marathon in Oslo yesterday."),
+    ("skill", "I learned how to weld."),
+]
+
+
+def judged(**kinds: float) -> Judgement:
+    return Judgement(keep=1.0, needs=0.0, kinds=kinds, tenses={"none": 1.0})
+
+
+@pytest.mark.parametrize(("category", "said"), BY_JUDGEMENT)
+def test_all_ten_categories_are_reached_with_the_model(category: str, said: str) -> None:
+    reading = READER.read("user", "", said)
+    (judgement,) = reading.judge([(0, len(reading.spans))])
+    assert sorted_by(said, judgement, "en").category == category
+    assert {name for name, _ in BY_JUDGEMENT} == set(CATEGORIES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "category"),
+    [
+        ("fact", "fact"), ("preference", "preference"), ("plan", "commitment"), ("event", "moment"), ("decision", "decision"),
+        ("relation", "relationship"), ("commitment", "commitment"), ("instruction", "principle"), ("greeting", "fact"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("language", ["de", "en", ""])
+def test_the_kind_that_the_model_gives_decides_where_the_words_say_no_more(kind: str, category: str, language: str) -> None:
+    assert sorted_by("Das Zimmer neben der Küche", judged(**{kind: 1.0}), language).category == category
+
+
+def test_english_words_do_not_decide_about_another_language() -> None:
+    said = "named wird oft falsch konfiguriert"
+    assert sorted_by(said, judged(fact=1.0), "de").category == "fact"
+    assert sorted_by(said, judged(fact=1.0), "en").category == "entity"
+
+
+def test_an_event_is_what_the_model_is_sure_of_and_the_six_steps_decide_the_rest() -> None:
+    assert sorted_by("The door is blue.", judged(event=0.9, fact=0.1), "en").kind is Kind.EPISODE
+    assert sorted_by("The server crashed.", judged(event=0.1, fact=0.9), "en").kind is Kind.FACT
+    for said, kind in (("The door is blue.", Kind.FACT), ("The server crashed.", Kind.EPISODE)):
+        assert sorted_by(said, judged(event=0.5, fact=0.5), "en").kind is kind
+
+
+@pytest.mark.parametrize("said", ["Merk dir: die Tür ist blau", "Recuerda que la puerta es azul", "记住门是蓝色的"])
+def test_what_is_to_be_remembered_is_explicit_in_any_language(said: str) -> None:
+    found = sorted_by(said, judged(fact=1.0), "de")
+    assert found.confidence == EXPLICIT
+    assert found.importance >= 0.9
+
+
+@pytest.mark.parametrize("said", ["Maybe the shop is full.", "I think I live in Oslo."])
+def test_a_hedge_makes_its_piece_speculative(said: str) -> None:
+    assert sorted_by(said, judged(fact=1.0), "en").confidence == SPECULATIVE
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_nor_is_it_kept_by_remembering_it(mem: Engram) -> None:
     ("old", "again", "speaker", "dropped"),
     [
         ("I use vim as my editor", "I use vim as my editor.", "user", True),
-        ("The user uses vim as their editor", "I use vim as my editor.", "user", True),
+        ("The user: I use vim as my editor.", "I use vim as my editor.", "user", True),
         ("The API runs on Heroku", "The API runs on Heroku.", "Ann", True),
         ("My sister lives in Porto", "My sister lives in Porto.", "Ann", False),
         ("I use vim as my editor", "I use vim as my editor.", "Ann", False),
@@ -169,6 +169,28 @@ def test_whose_word_it_is_matters_where_it_is_about_them(mem: Engram, old: str, 
     """Another's sister is another sister; where the API runs is the same from anyone."""
     mem.feedback(mem.remember(old).id, correction="Something else is true here")
     assert [one[0] for one in fates(mem, again, speaker)] == [Fate.DROPPED if dropped else Fate.KEPT]
+
+
+def test_what_was_kept_in_the_third_person_is_known_when_the_user_says_it(mem: Engram) -> None:
+    """Vaults of earlier releases hold statements about the user in the third person."""
+    new = mem.feedback(mem.remember("The user uses vim as their editor").id, correction="The user uses Helix as their editor")
+    assert fates(mem, "I use vim as my editor.") == [(Fate.DROPPED, "was corrected", new.id)]
+
+
+def test_what_was_heard_and_corrected_is_not_remembered_again(mem: Engram) -> None:
+    (old,) = mem.observe(user=f"{OLD}.").ids
+    new = mem.feedback(old, correction=NEW)
+    assert mem.remember(OLD) == new
+    assert said(mem) == [NEW]
+
+
+def test_one_corrected_fact_among_several_is_left_out_and_the_others_are_kept(mem: Engram) -> None:
+    new = mem.feedback(mem.remember(OLD).id, correction=NEW)
+    made = mem.remember(f"{OLD}. I am allergic to peanuts. The API runs on Heroku in Frankfurt.")
+    assert {memory.id for memory in (made, *made.others)} == {memory.id for memory in mem.list()}
+    assert new.id in {memory.id for memory in mem.list()}
+    assert not any("Porto" in memory.words for memory in mem.list())
+    assert len(mem.list()) == 3
 
 
 def test_nor_without_an_encoder(tmp_path: Path) -> None:

@@ -9,11 +9,14 @@ import pytest
 from capture.test_observer import covered
 from recall.vaults import open_engram
 
+from engram.capture.statements import StatementWeights
 from engram.engine import Engram
 from engram.text.marks import fence
 from engram.types import Fate, Memory, Turn
 
 FACT = "I adopted a grey cat named Miso in Oslo."
+EVERYTHING = StatementWeights(keep=0.0, keep_between_people=0.0, keep_answer=0.0)
+"""Weights that drop nothing: an echo must be known for one, whatever the statement model thinks of it."""
 
 
 @pytest.fixture
@@ -44,19 +47,60 @@ def test_a_fenced_recall_is_not_kept_again(mem: Engram, known: Memory, prefix: s
     assert mem.get(known.id) == known
 
 
-@pytest.mark.parametrize("echo", ["{}", "> {}", '"{}"', "“{}”", "* {}"])
+@pytest.mark.parametrize("echo", ["{}", "> {}", '"{}"', "“{}”", "* {}", "3: {}"])
 def test_an_assistant_that_repeats_a_memory_is_no_witness(mem: Engram, known: Memory, echo: str) -> None:
     turn = Turn(echo.format(known.text), "assistant")
     report = mem.observe(turn)
     covered(report, turn)
     assert report.ids == ()
-    assert [verdict.memory for verdict in report.verdicts if verdict.fate is Fate.MERGED] == [known.id]
     assert mem.get(known.id) == known, "neither surer nor said more often"
 
 
-def test_a_person_who_quotes_it_is_no_witness_either(mem: Engram, known: Memory) -> None:
-    assert mem.observe(user=f"> {known.text}").ids == ()
+@pytest.mark.parametrize("echo", ["{}", '"{}"', "“{}”", "* {}", "3: {}", "12 .4: {}"])
+@pytest.mark.parametrize("bare", [True, False])
+def test_the_words_of_a_memory_are_known_again_with_any_mark_before_them(
+    mem: Engram, known: Memory, echo: str, bare: bool
+) -> None:
+    mem.settings.tune(EVERYTHING)
+    report = mem.observe(Turn(echo.format(FACT if bare else known.text), "assistant"))
+    assert [(verdict.fate, verdict.memory) for verdict in report.verdicts] == [(Fate.MERGED, known.id)]
     assert mem.get(known.id) == known
+
+
+def test_a_person_who_quotes_it_is_no_witness_either(mem: Engram, known: Memory) -> None:
+    for quotation in (f"> {known.text}", f"3: {known.text}"):
+        assert mem.observe(user=quotation).ids == ()
+        assert mem.get(known.id) == known
+
+
+@pytest.mark.parametrize("speaker", ["user", "assistant", "Ann"])
+@pytest.mark.parametrize("echo", ['You told me "{}"', 'In my notes it says: "{}"', "As you noted, “{}”", 'It says "{}" here.'])
+@pytest.mark.parametrize("bare", [True, False])
+def test_a_memory_that_is_quoted_inside_a_sentence_is_not_kept_again(
+    mem: Engram, known: Memory, speaker: str, echo: str, bare: bool
+) -> None:
+    mem.settings.tune(EVERYTHING)
+    turn = Turn(echo.format(FACT if bare else known.text), speaker)
+    report = mem.observe(turn)
+    covered(report, turn)
+    assert not any("Miso" in memory.text for memory in mem.list() if memory.id != known.id)
+    assert mem.get(known.id) == known
+
+
+def test_what_is_said_about_a_quoted_memory_is_kept(mem: Engram, known: Memory) -> None:
+    said = f'You noted "{FACT[:-1]}", but since last week that cat of mine lives with my sister Carla in Bergen and not with me.'
+    mem.observe(user=said)
+    assert any("Bergen" in memory.words for memory in mem.list())
+    assert mem.get(known.id) == known
+
+
+def test_who_repeats_a_statement_with_a_quotation_in_it_is_a_witness(mem: Engram) -> None:
+    said = 'My grandmother always said "slow is smooth and smooth is fast" to me.'
+    (first,) = mem.observe(Turn(said, ref="a")).ids
+    mem.observe(Turn(said, ref="b"))
+    kept = mem.get(first)
+    assert kept is not None
+    assert (kept.corroborations, kept.refs) == (1, ("a", "b"))
 
 
 def test_only_a_part_of_a_fence_that_is_quoted_runs_to_its_end(mem: Engram, known: Memory) -> None:

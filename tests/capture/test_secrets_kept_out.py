@@ -58,7 +58,7 @@ def test_what_is_remembered_or_changed_or_ingested_holds_none_either(mem: Engram
     assert kept.text == "The CI uses [secret: github-token]"
     mem.update(mem.remember("The CI has a key").id, text=f"The CI has the key {TOKEN}")
     mem.ingest([Turn(f"My new token {TOKEN} works with the release script.")])
-    mem.ingest(f"# Deploy\n\nRun it with {TOKEN} in the environment, then wait for the checks to pass.")
+    mem.ingest(f"# Deploy\n\nThe release script of our shop uses {TOKEN} on the server in Frankfurt.")
     assert HELD not in everything(mem)
     assert len(mem.list()) >= 4
 
@@ -77,12 +77,27 @@ def test_nothing_but_a_secret_is_refused(mem: Engram) -> None:
     assert mem.ingest(TOKEN).ids == ()
 
 
+def test_a_text_of_several_facts_holds_none_either(mem: Engram) -> None:
+    kept = mem.remember(f"My sister Carla lives in Lisbon. The CI of our shop uses {TOKEN}. I am allergic to peanuts.")
+    assert HELD not in everything(mem)
+    assert any("[secret: github-token]" in memory.text for memory in (kept, *kept.others))
+
+
+def test_a_secret_in_the_turn_before_is_not_carried_into_a_statement(mem: Engram) -> None:
+    asked = Turn(f"Which server does the key {TOKEN} belong to?", "Ben", session="s")
+    mem.observe(asked, Turn("It belongs to the server in Frankfurt.", "Ann", session="s"))
+    assert HELD not in everything(mem)
+    assert HELD not in str(rows(mem._vault.store))
+
+
 def test_a_secret_inside_private_text_is_private(mem: Engram) -> None:
     turn = Turn(f"I like tea. <private>my password is {TOKEN}</private> And coffee in the morning, mostly.")
     report = mem.observe(turn)
     covered(report, turn)
     assert HELD not in everything(mem)
-    assert {v.reason for v in report.verdicts if v.fate is Fate.DROPPED} <= {"private", "empty"}
+    (left_out,) = [v for v in report.verdicts if v.reason == "private"]
+    assert TOKEN in turn.text[left_out.start : left_out.end]
+    assert not any(v.reason.startswith("secret") for v in report.verdicts)
 
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:

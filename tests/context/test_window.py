@@ -102,7 +102,8 @@ def test_every_candidate_has_a_reason(filled: Engram) -> None:
 
 def test_the_best_hit_is_included_however_long_it_is(tmp_path: Path) -> None:
     with open_engram(tmp_path / "vault") as mem:
-        mem.remember("The zebra protocol is the one we agreed on. " + "It has many further rules and they go on and on. " * 60)
+        rules = "It has many further rules and they go on and on. " * 60
+        mem.remember(f"The zebra protocol is the one we agreed on. {rules}", whole=True)
         window = mem.context("What is the zebra protocol?", model=MODEL, budget=120)
         assert window.items[0].tier in (Tier.SUMMARY, Tier.KEY_FACT, Tier.TAG)
         assert "zebra" in window.text
@@ -213,12 +214,12 @@ def test_working_memory_is_not_repeated_as_a_recalled_memory(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("said", "stands"),
     [
-        ("Yesterday I broke my arm", "Yesterday (3 March) the user broke their arm"),
-        ("Last week I broke my arm", "Last week (23 February to 1 March) the user broke their arm"),
-        ("Last month I broke my arm", "Last month (February 2026) the user broke their arm"),
-        ("I broke my arm two years ago", "The user broke their arm two years ago (2024)"),
-        ("I broke my arm on 3 March 2026", "The user broke their arm on 3 March 2026"),
-        ("I broke my arm today", "The user broke their arm today"),
+        ("Yesterday I broke my arm", "The user: Yesterday (3 March) I broke my arm"),
+        ("Last week I broke my arm", "The user: Last week (23 February to 1 March) I broke my arm"),
+        ("Last month I broke my arm", "The user: Last month (February 2026) I broke my arm"),
+        ("I broke my arm two years ago", "The user: I broke my arm two years ago (2024)"),
+        ("I broke my arm on 3 March 2026", "The user: I broke my arm on 3 March 2026"),
+        ("I broke my arm today", "The user: I broke my arm today"),
     ],
 )
 @pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-8))])

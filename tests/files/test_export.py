@@ -16,7 +16,7 @@ import engram
 from engram.engine import Engram
 from engram.env import Env
 from engram.errors import AccessDenied, Conflict, InvalidContent, InvalidQuery, NotFound, VaultLocked
-from engram.types import Policy, Role, Scope, Source, Turn
+from engram.types import Draft, Memory, Policy, Role, Scope, Source, Turn
 
 WORDS = "correct horse battery staple"
 QUIET = {"harden_process": False, "backup_hours": 0.0, "model": "none", "scrypt_log_n": 14}
@@ -217,6 +217,57 @@ def test_our_json_is_imported_losslessly_with_less_confidence(full: Engram, tmp_
         assert [turn.text for turn in other.words(memory.id)] == ["My dentist is called Petrova."]
         with pytest.raises(AccessDenied):
             owner(other).import_(tmp_path / "out.json", trusted=True)
+
+
+def carrying(mem: Engram, words: str = "In Lisbon, near the river.") -> Memory:
+    """Store a turn and a statement of it that carries words of the turn before."""
+    text = f"Ada: {words} [your sister]"
+    memory = Memory(text=text, words_at=(5, 5 + len(words)), speaker="Ada", session="s", scope=mem.reader.scope)
+    turn = Turn(words, "Ada", at=Env().now(), session="s", ref="r9")
+    made = mem._vault.store.capture.write(mem.reader, mem.reader.scope, [turn], [Draft(memory=memory, turns=(0,))])
+    return made[0]
+
+
+@pytest.mark.parametrize("form", ["archive", "json", "trusted archive"])
+def test_the_words_of_a_speaker_stay_apart_from_those_that_they_carry(full: Engram, tmp_path: Path, form: str) -> None:
+    kept = carrying(full)
+    file = tmp_path / ("out.json" if form == "json" else "out.engram")
+    if form == "json":
+        full.export(file, form="json", confirm=True)
+    else:
+        full.export(file, passphrase=WORDS)
+    with opened(tmp_path / "two", agent="kim") as other:
+        if form == "trusted archive":
+            other = owner(other)
+        other.import_(file, **({} if form == "json" else {"passphrase": WORDS}), trusted=form == "trusted archive")
+        [there] = [memory for memory in other.list() if "Lisbon, near" in memory.text]
+        assert (there.text, there.words, there.carries) == (kept.text, kept.words, "your sister")
+        plain = next(memory for memory in other.list() if memory.text == "The API runs on Fly")
+        assert (plain.words, plain.carries) == ("The API runs on Fly", "")
+
+
+def test_a_secret_that_is_left_out_on_import_leaves_a_text_without_a_place_of_its_words(tmp_path: Path) -> None:
+    text = "Ada: My password is hunter22x. [the router]"
+    with opened(tmp_path / "one", agent="rex") as mem:
+        memory = Memory(text=text, words_at=(5, 30), speaker="Ada", scope=mem.reader.scope)
+        mem._vault.store.memories.add(mem.reader, [memory])
+        mem.export(tmp_path / "out.json", form="json", confirm=True)
+    with opened(tmp_path / "two", agent="kim") as other:
+        other.import_(tmp_path / "out.json")
+        [there] = other.list()
+        assert "hunter22x" not in there.text
+        assert there.words == there.text
+
+
+def test_a_record_of_an_earlier_release_has_no_place_of_its_words(full: Engram, tmp_path: Path) -> None:
+    carrying(full)
+    full.export(tmp_path / "out.json", form="json", confirm=True)
+    records = json.loads((tmp_path / "out.json").read_text())
+    old = [{name: value for name, value in record.items() if name != "words_at"} for record in records]
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    with opened(tmp_path / "two", agent="kim") as other:
+        assert other.import_(tmp_path / "old.json").refused == []
+        assert all(memory.words == memory.text for memory in other.list())
 
 
 def test_our_markdown_export_is_refused_as_notes(full: Engram, tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ import re
 from pathlib import Path
 
 import pytest
+from hand_clock import HandClock
 from promises.children import Nursery
 from promises.vaults_at_hand import ANY_STATUS, OWNER, SPACE, image, inside, open_vault, store_of, word
 
 from engram.engine import Engram
+from engram.env import Env
 from engram.errors import NotFound
-from engram.types import Edge, Memory, Scope, Space, Status
+from engram.types import Draft, Edge, Memory, Scope, Space, Status, Turn
 from engram.values.query import JudgedQuestion
 
 
@@ -80,6 +82,103 @@ def test_no_word_of_an_erased_memory_is_left_anywhere_and_its_neighbours_stay(pa
         assert ends == {one for one, _ in kept}, "a link to what was erased, or none where two were left"
     assert traces(image(path), erased) == []
     assert traces(image(path), [names[0] for _, names in kept]) != [], "the image shows nothing at all"
+
+
+def observed(mem: Engram, *said: tuple[str, str, list[tuple[str, str]]]) -> list[Memory]:
+    """Store turns of one session, (speaker, text, statements), and a memory of each statement: (own words, carried words)."""
+    turns, drafts = [], []
+    for number, (speaker, text, statements) in enumerate(said):
+        turns.append(Turn(text, speaker, at=mem._vault.env.now(), session="s"))
+        for words, carried in statements:
+            shown = f"The user: {words} [{carried}]" if carried else f"The user: {words}"
+            memory = Memory(text=shown, summary=shown, key_fact=shown, tag=shown, words_at=(10, 10 + len(words)), session="s")
+            drafts.append(Draft(memory=memory, turns=(number,), passage=f'{shown} (asked: "{carried}")' if carried else ""))
+    store = store_of(mem)
+    made = store.capture.write(OWNER, Scope(), turns, drafts)
+    vectors = {memory.key: word(number, "vector").encode() * 16 for number, memory in enumerate(made)}
+    store.vectors.put(OWNER, SPACE, vectors, model="m", dimensions=220)
+    return made
+
+
+def test_words_that_another_memory_carries_are_erased_with_the_memory_they_are_from(path: Path) -> None:
+    """V12: a statement is shown and encoded with earlier words that it needs; these belong to whoever said them."""
+    boat, quay, sale, paid, hall, next_door = (word(number, "carried") for number in range(6))
+    with open_vault(path) as mem:
+        store = store_of(mem)
+        named, same_turn, turn_after, far = observed(
+            mem,
+            ("user", f"My boat {boat} lies at {quay}. It is for {sale}.", [(f"My boat {boat} lies at {quay}.", ""),
+                                                                           (f"It is for {sale}.", f"My boat {boat}")]),
+            ("ann", f"She paid {paid}.", [(f"She paid {paid}.", f"lies at {quay}")]),
+            ("user", f"I met her in {hall}.", [(f"I met her in {hall}.", f"She paid {paid}")]),
+        )  # fmt: skip
+        mem.update(same_turn.id, text=f"The boat is for {sale} {next_door}")
+        report = mem.forget(named.id, erase=True)
+        assert [note for note in report.notes if "none is left" in note] == list(report.notes)
+        assert mem.get(same_turn.id).text == f"The boat is for {sale} {next_door}"
+        assert [version.text for version in mem.versions(same_turn.id)] == [f"The user: It is for {sale}."]
+        left = mem.get(turn_after.id)
+        assert (left.text, left.words, left.carries) == (f"The user: She paid {paid}.", f"She paid {paid}.", "")
+        assert left.summary == left.text, "nor in a shorter form"
+        assert mem.get(far.id).carries == f"She paid {paid}", "these words are nobody's who was erased"
+        for term, found in ((boat, []), (quay, []), (paid, [turn_after.key, far.key]), (sale, [same_turn.key])):
+            assert sorted(hit.key for hit in store.text.search(OWNER, [term], limit=9)) == found
+        assert {row[0] for row in store.vectors.missing(OWNER, SPACE, after=0, limit=9)} == {same_turn.key, turn_after.key}
+        assert [row[3] for row in store.vectors.missing(OWNER, SPACE, after=0, limit=9)] == ["", ""]
+        assert traces(image(path), [boat, quay, *(word(number, "vector") for number in range(3))]) == []
+        assert traces(image(path), [word(3, "vector")]) != [], "of a memory that keeps its carried words"
+        assert mem.check() == []
+
+
+def test_words_of_a_turn_that_goes_with_an_erased_memory_are_carried_by_no_memory_after_it(path: Path) -> None:
+    """V12: an answer of which nothing was kept repeats what was erased, and the next statement carries a piece of it."""
+    told, echoed = word(0, "told"), word(1, "told")
+    with open_vault(path) as mem:
+        named, after = observed(
+            mem,
+            ("user", f"I live in {told}.", [(f"I live in {told}.", "")]),
+            ("assistant", f"Oh, {told}! Which {echoed} is it?", []),
+            ("user", "The green one.", [("The green one.", f"Which {echoed} is it")]),
+        )
+        mem.forget(named.id, erase=True)
+        assert mem.get(after.id).text == "The user: The green one."
+        assert traces(image(path), [told, echoed]) == []
+
+
+def test_a_statement_of_a_remembered_text_is_erased_from_the_others_that_carry_it(path: Path) -> None:
+    """V12: no turn is stored by which to tell whose words a memory carries."""
+    told, other = word(0, "given"), word(1, "given")
+    with open_vault(path) as mem:
+        store = store_of(mem)
+        first = store.memories.add(OWNER, [Memory(text=f"My sister {told} lives in Lisbon.")])[0]
+        words = "She works at the harbour."
+        text = f"{words} [My sister {told}]"
+        carrying, else_ = store.memories.add(
+            OWNER,
+            [Memory(text=text, words_at=(0, len(words))), Memory(text=f"{words[:-1]} too. [{other}]", words_at=(0, 29))],
+        )
+        mem.forget(first.id, erase=True)
+        assert (mem.get(carrying.id).text, mem.get(else_.id).carries) == (words, other)
+        assert traces(image(path), [told]) == []
+
+
+def test_words_of_a_turn_that_has_expired_are_erased_from_the_memories_that_carry_them(path: Path, clock: HandClock) -> None:
+    """V12, M17: the turn is gone, and with it what says whose words they are."""
+    told, asked = word(0, "expired"), word(1, "expired")
+    with open_vault(path, env=Env(now=clock.now), turn_days=30.0) as mem:
+        named, after = observed(
+            mem,
+            ("ann", f"I bought {told}. Is it {asked}?", [(f"I bought {told}.", "")]),
+            ("user", "It is blue.", [("It is blue.", f"I bought {told}")]),
+        )
+        store = store_of(mem)
+        clock.advance(40 * 86_400)
+        assert store.turns.expire(OWNER) == 2
+        assert traces(image(path), [asked]) == []
+        assert mem.get(after.id).carries == f"I bought {told}", "what a memory is shown with stays"
+        mem.forget(named.id, erase=True)
+        assert mem.get(after.id).text == "The user: It is blue."
+        assert traces(image(path), [told]) == []
 
 
 def test_copies_of_words_that_years_of_writing_left_in_pages_are_erased_too(path: Path) -> None:

@@ -87,6 +87,19 @@ def test_a_vault_of_the_first_format_opens_with_every_row_as_it_was_written(old:
         assert {entry.operation for entry in mem.audit(limit=500)} >= {"add", "update", "erase", "relate", "status:archived"}
 
 
+def test_a_vault_of_the_sixth_format_has_the_words_of_a_statement_apart_from_those_that_it_carries(tmp_path: Path) -> None:
+    """V6: the place of the words, the passage that is encoded, and the turns that both are from."""
+    shutil.copytree(KEPT / "format-6", tmp_path / "vault")
+    with open_vault(tmp_path / "vault") as mem:
+        store, (turns, statement) = store_of(mem), make.talk()
+        [found] = [memory for memory in mem.list() if memory.text == statement.memory.text]
+        assert (found.words, found.carries) == (make.SAID, make.CARRIED)
+        assert mem.words(found.id) == [turns[1]]
+        missing = {row[0]: row[3] for row in store.vectors.missing(OWNER, SPACE, after=0, limit=99)}
+        assert missing[found.key] == statement.passage
+        assert {passage for key, passage in missing.items() if key != found.key} == {""}
+
+
 @pytest.mark.parametrize("number", range(1, migrations.VERSION + 1))
 def test_memories_of_an_older_release_are_sealed_and_screened_and_read_as_before(tmp_path: Path, number: int) -> None:
     """V6, C8, C9: one page at a time; only tier, screening version and flag may differ afterwards."""

@@ -379,8 +379,19 @@ def test_words_count_less_if_the_best_text_match_holds_little_of_the_question(fu
     assert sum(other.values()) == pytest.approx(1.0)
 
 
+ANSWER = """Turmeric soup helps against winter colds, many cooks say. Here is how it is made.
+
+Fry an onion in butter until it is soft, add a spoon of ground turmeric, and let it toast for a minute. Pour in a litre of broth \
+and a tin of coconut milk, and simmer it for twenty minutes with two grated carrots.
+
+Blend it until it is smooth, season it with lime juice and salt, and serve it with toasted bread. It keeps for three days in the \
+fridge, and it freezes well in small jars. A pinch of black pepper lets the body take in more of the turmeric, which is why most \
+recipes for turmeric soup ask for it; ginger and garlic go well with it, too, and so does a handful of red lentils."""
+"""An answer so long that it is kept in chunks, whatever it says."""
+
+
 def test_an_assistants_words_rank_below_a_persons_unless_they_are_asked_for(mem: Engram) -> None:
-    mem.observe(Turn("Turmeric soup helps against winter colds, many cooks say.", "assistant"))
+    mem.observe(Turn(ANSWER, "assistant"))
     mem.observe(Turn("Turmeric soup helped against my winter cold.", "Ann"))
     plain = mem.recall("Does turmeric soup help against winter colds?", limit=2)
     assert plain[0].memory.speaker == "Ann"

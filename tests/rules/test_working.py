@@ -248,9 +248,9 @@ def test_the_most_active_slot_is_shortened_rather_than_dropped(clock: HandClock)
     assert 0 < shown.tokens <= 20
 
 
-def test_a_turn_becomes_a_statement_about_its_speaker_and_small_talk_becomes_none() -> None:
+def test_a_turn_becomes_its_telling_sentence_after_its_speakers_name_and_small_talk_becomes_none() -> None:
     said = "Hi there! Thanks a lot. I prefer dark mode in every editor. Okay?"
-    assert statement(Turn(said)) == "The user prefers dark mode in every editor."
+    assert statement(Turn(said)) == "The user: I prefer dark mode in every editor."
     assert statement(Turn("We use Postgres for the ledger.", "Ann")) == "Ann: We use Postgres for the ledger."
     assert [statement(Turn(said, "assistant")) for said in ("ok, thanks!", "Noted.", "Understood!")] == ["", "", ""]
     assert count(statement(Turn(LONG * 40))) <= 40

@@ -71,6 +71,21 @@ def test_a_memory_is_kept_found_changed_and_forgotten(api: Api) -> None:
     assert (api.get(place).status, api.get(place).code) == (404, "E1008")
 
 
+def test_each_statement_of_a_text_becomes_a_memory_that_the_answer_lists(api: Api) -> None:
+    text = "My sister Lena is allergic to peanuts. My brother Karl works at the harbour in Oslo."
+    made = api.post("/v1/memories", {"text": text})
+    assert made.status == 201
+    parts = [made.json, *made.json["others"]]
+    assert [part["words"] for part in parts] == [
+        "My sister Lena is allergic to peanuts.",
+        "My brother Karl works at the harbour in Oslo.",
+    ]
+    assert [api.get(f"/v1/memories/{part['id']}").json["words"] for part in parts] == [part["words"] for part in parts]
+    assert api.get(f"/v1/memories/{made.json['id']}").json["others"] == [], "only `remember` lists them"
+    whole = api.post("/v1/memories", {"text": text, "whole": True}).json
+    assert (whole["text"], whole["others"]) == (text, [])
+
+
 def test_a_page_of_memories_links_to_the_next(api: Api) -> None:
     for number in range(3):
         api.post("/v1/memories", {"text": f"number {number}"})

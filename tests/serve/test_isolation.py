@@ -52,6 +52,8 @@ class Hers:
     cursor: str
     change: int
     dream: str
+    piece: str
+    session: str
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -63,7 +65,9 @@ def lived(ada: Engram) -> Hers:
     two = ada.remember(f"Nobody knows of {WORD} {SECRET} Blimm")
     ada.update(two.id, text=f"Nobody knows of {WORD} {SECRET} Blimm yet")
     ada.relate(one.id, two.id)
-    said = ada.observe(user=f"My brother {WORD.title()} Mulfrid moved to Aalborg in March.").ids[0]
+    said = ada.observe(user=f"My brother {WORD.title()} Mulfrid moved to Aalborg in March. Thanks, {SECRET}!").ids[0]
+    dropped = ada.dropped()[0]
+    assert SECRET in dropped.words, "there is something to be found"
     ada.learn(WORD, "works at", SECRET)
     for _ in range(3):
         with ada.episode(f"Deploy {WORD} {SECRET}", participants=(SECRET,)) as course:
@@ -82,7 +86,10 @@ def lived(ada: Engram) -> Hers:
     assert page.cursor is not None
     going = ada.episode(f"Paint {WORD} {SECRET}")
     skill = ada.skills(f"Deploy {WORD} {SECRET}")[0].skill.id
-    return Hers(one.id, two.id, said, going.id, skill, box.key, box.trace, page.cursor, 0, ada.dream().pass_id)
+    return Hers(
+        *(one.id, two.id, said, going.id, skill, box.key, box.trace, page.cursor, 0, ada.dream().pass_id),
+        *(dropped.piece, dropped.session),
+    )
 
 
 def attempts(hers: Hers, mine: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
@@ -93,6 +100,8 @@ def attempts(hers: Hers, mine: str) -> Mapping[str, Sequence[Mapping[str, Any]]]
         "remember": [{"text": f"Nobody knows of {WORD} Blimm", "attributes": {"agent": "ada"}}],
         "observe": [{"user": f"My brother {WORD.title()} Blimm moved to Aalborg in March."}],
         "ingest": [{"turns": [{"text": f"I met {WORD} again.", "session": "s", "ref": "r"}]}],
+        "dropped": [{}, {"session": hers.session}],
+        "keep": [{"piece": hers.piece}, {"piece": f"{hers.piece.partition(':')[0]}:0-200"}],
         "update": [{**one, "text": "mine now"} for one in by_id] + [{**one, "tier": "confidential"} for one in by_id],
         "forget": [{"ids": [one]} for one in hers.ids] + [{"ids": [mine, hers.memory], "erase": True, "dry_run": True}],
         "restore": by_id,
@@ -206,7 +215,7 @@ def state_of(ada: Engram) -> tuple[Any, ...]:
 
 
 def test_every_operation_is_tried_for_isolation() -> None:
-    hers = Hers("a", "b", "c", "d", "e", 1, 1, "cursor", 0, "f")
+    hers = Hers("a", "b", "c", "d", "e", 1, 1, "cursor", 0, "f", "1:0-5", "s")
     assert attempts(hers, "mine").keys() == OPERATIONS.keys()
 
 

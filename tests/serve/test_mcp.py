@@ -95,6 +95,20 @@ def test_a_stored_memory_is_found_with_its_id(mem: Engram, mode: str) -> None:
     assert kept.structured_content["id"] in found.content[0].text
 
 
+def test_each_statement_of_a_stored_text_is_named_in_the_answer(mem: Engram) -> None:
+    text = "My sister Lena is allergic to peanuts. My brother Karl works at the harbour in Oslo."
+    kept = call(mem, "memory_store", {"text": text})
+    parts = [kept.structured_content, *kept.structured_content["others"]]
+    assert [mem.get(part["id"]).text for part in parts] == [part["text"] for part in parts]
+    assert len(parts) == 2
+    assert all(part["id"] in kept.content[0].text for part in parts)
+    (store,) = (tool for tool in tools.core() if tool.name == "memory_store")
+    jsonschema_rs.validate(store.output, kept.structured_content)
+    whole = call(mem, "memory_store", {"text": text, "whole": True}).structured_content
+    assert whole["text"] == text
+    assert "others" not in whole
+
+
 def test_answers_fit_their_schemas_and_are_a_subset_of_the_wire_form(mem: Engram) -> None:
     one, two = mem.remember("Marta leads the platform team"), mem.remember("Marta collects owls")
     given: dict[str, dict[str, Any]] = {

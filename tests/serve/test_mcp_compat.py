@@ -56,6 +56,14 @@ def test_a_graph_is_created_read_and_deleted(mem: Engram) -> None:
     assert graph(mem, "read_graph") == {"entities": [ACME], "relations": []}
 
 
+def test_an_observation_of_several_sentences_stays_one_observation(mem: Engram) -> None:
+    long = "plays the cello in a quartet. Her sister Lena is allergic to peanuts."
+    graph(mem, "create_entities", entities=[{**ADA, "observations": [long]}])
+    assert graph(mem, "read_graph")["entities"] == [{**ADA, "observations": [long]}]
+    graph(mem, "delete_observations", deletions=[{"entityName": "Ada", "observations": [long]}])
+    assert graph(mem, "read_graph")["entities"] == [{**ADA, "observations": []}]
+
+
 def test_nodes_are_found_by_their_observations_and_by_recall(mem: Engram) -> None:
     graph(mem, "create_entities", entities=[ADA, ACME])
     mem.remember("The cello part is drawn as a graph", attributes={"graph": "entity"})  # a user's own attribute of the same name

@@ -11,6 +11,8 @@ from engram import open as open_vault
 from engram.serve.cli.memories import _notes
 from engram.serve.operations.memories import RememberInput
 
+TWO_FACTS = "My sister Lena is allergic to peanuts.\nMy brother Karl works at the harbour in Oslo."
+
 
 def test_a_remembered_text_can_be_listed_and_shown(engram: Engram) -> None:
     kept = engram("remember", "I", "prefer", "dark mode", "--importance", "0.8", "--category", "preference")
@@ -189,6 +191,19 @@ def test_remember_notes_a_missing_vector_and_an_earlier_correction(made: Engram)
     assert again.id == right.id
     assert "corrected before" in again.err
     assert "corrected" not in made("remember", "the api runs on fly.io!").err
+
+
+def test_each_statement_of_a_text_becomes_a_memory_unless_it_is_to_be_one(made: Engram) -> None:
+    kept = made("remember", TWO_FACTS)
+    texts = [made("show", one, "--json").json["memory"]["words"] for one in kept.lines]
+    assert texts == TWO_FACTS.split("\n")
+    assert "2 statements" in kept.err
+    assert "corrected" not in kept.err
+    shown = made("remember", "--json", TWO_FACTS).json
+    assert [shown["id"], *(other["id"] for other in shown["others"])] == kept.lines
+    whole = made("remember", "--whole", TWO_FACTS, "--json").json
+    assert (whole["text"], whole["others"]) == (TWO_FACTS, [])
+    assert len(made("list").lines) == 3
 
 
 def test_a_near_duplicate_is_reported_as_known_not_as_corrected(tmp_path: Path) -> None:

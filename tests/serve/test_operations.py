@@ -19,9 +19,10 @@ from engram.engine import Engram
 from engram.errors import AccessDenied, EngramError, InvalidQuery, NotFound
 from engram.serve.operations import OPERATIONS, Effect, Operation, read
 from engram.serve.operations.schema import input_schema, output_schema
-from engram.types import Kind, Reader, Role, Scope
+from engram.types import Kind, Reader, Role, Scope, Turn
 
 CANARY = "xylophone"
+TWO_FACTS = "My sister Lena is allergic to peanuts. My brother Karl works at the harbour in Oslo."
 
 
 @pytest.fixture
@@ -51,9 +52,12 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
     happened = mem.remember("The release went out", kind=Kind.EPISODE, category="moment")
     going = mem.episode("deploy the web page")
     gone = mem.remember("Nobody needs this any more")
+    mem.ingest([Turn("Thanks a lot! I work at the harbour.", session="s", ref="t0")])
     return {
-        "remember": {"text": "Rex likes tea", "importance": 0.7, "attributes": {"colour": "green"}},
+        "remember": {"text": TWO_FACTS, "importance": 0.7, "attributes": {"colour": "green"}},
         "observe": {"user": "I moved to Lisbon in March.", "assistant": "Noted."},
+        "dropped": {"session": "s", "limit": 5},
+        "keep": {"piece": mem.dropped(session="s")[0].piece},
         "ingest": {"turns": [{"text": "I play the cello.", "speaker": "user", "at": "2024-03-01T10:00:00Z", "ref": "t1"}]},
         "update": {"id": one.id, "importance": 0.9},
         "forget": {"ids": [gone.id]},

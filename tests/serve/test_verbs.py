@@ -13,12 +13,12 @@ from engram.serve.mcp import tools
 from engram.serve.operations import OPERATIONS
 
 VERBS = """
-    remember observe ingest  recall context reason  get list update forget restore pin relate feedback
+    remember observe ingest dropped keep  recall context reason  get list update forget restore pin relate feedback
     learn beliefs traverse  episode episodes  skills  entity entities timeline  working
     consolidate dream gaps knows  export import_ purge backup  explain audit health doctor  as_reader close
 """
 COMMANDS = """
-    init remember observe recall context list show update forget restore pin relate feedback entity timeline
+    init remember observe dropped keep recall context list show update forget restore pin relate feedback entity timeline
     skills consolidate dream gaps import export purge backup restore-backup key token model serve mcp hook ui status doctor
     audit config bench demo
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -47,7 +47,19 @@ def test_a_memory_survives_the_wire(memory: Memory) -> None:
 def test_the_wire_form_of_a_memory_has_all_public_fields() -> None:
     shown = plain(Memory(text="x", key=7))
     assert isinstance(shown, dict)
-    assert set(shown) == {field.name for field in fields(Memory)} - {"key", "screened"}
+    assert set(shown) == {field.name for field in fields(Memory)} - {"key", "screened", "words_at"} | {"words", "carries"}
+
+
+def test_the_wire_form_has_a_speakers_own_words_apart_from_those_that_they_carry() -> None:
+    memory = Memory(text="The user: In Oslo. [my sister]", words_at=(10, 18))
+    bare = Memory(text="Ada lives in Oslo [the city]")
+    shown = plain(replace(memory, others=(bare,)))
+    assert isinstance(shown, dict)
+    assert (shown["text"], shown["words"], shown["carries"]) == ("The user: In Oslo. [my sister]", "In Oslo.", "my sister")
+    assert shown["others"] == [plain(bare)]
+    other = plain(bare)
+    assert isinstance(other, dict)
+    assert (other["words"], other["carries"]) == ("Ada lives in Oslo [the city]", "")
 
 
 def test_times_are_in_utc() -> None:

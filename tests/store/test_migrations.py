@@ -151,3 +151,22 @@ def test_a_new_vault_is_at_the_newest_version_with_every_table_strict(folder: Va
     assert [name for (name,) in lax if not name.startswith("sqlite_")] == []
     assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
     connection.close()
+
+
+def test_memories_of_the_fifth_format_have_no_words_apart_from_their_text_and_no_passage(tmp_path: Path) -> None:
+    """Such a text was written by the rules of that release: which of its words are the speaker's is not known."""
+    connection = database(tmp_path)
+    schema.migrate(connection, NOW, migrations.MIGRATIONS[:5])
+    connection.execute("INSERT INTO scopes (key, project, squad, agent, channel, user) VALUES (1, '', '', 'rex', '', '')")
+    connection.execute(
+        """
+        INSERT INTO memories (key, id, scope, kind, category, source, status, pinned, version, importance, confidence, strength,
+                              accesses, learned_at, updated_at)
+        VALUES (7, 'old', 1, 'proposition', 'fact', 'user', 'active', 0, 1, 0.5, 0.5, 1.0, 0, 0, 0);
+        INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest)
+        VALUES (7, 'The user lives in Oslo.', '', '', '', '', x'00');
+        """
+    )
+    assert schema.migrate(connection, NOW, migrations.MIGRATIONS[:6]) == 1
+    rows = connection.execute("SELECT memory, text, words_from, words_to, passage FROM contents").fetchall()
+    assert rows == [(7, "The user lives in Oslo.", 0, 0, "")]

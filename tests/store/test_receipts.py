@@ -195,6 +195,24 @@ def test_a_change_of_working_memory_with_a_key_is_made_once_and_saved_with_its_r
     assert [slot.text for slot in mem.working.slots] == ["another thing"]
 
 
+def test_a_text_of_several_statements_is_remembered_once_under_its_key(mem: Engram) -> None:
+    text = "My sister Lena is allergic to peanuts. My brother Karl works at the harbour in Oslo."
+    first = mem.keyed("k").remember(text)
+    assert (first.words, [other.words for other in first.others]) == (
+        "My sister Lena is allergic to peanuts.",
+        ["My brother Karl works at the harbour in Oslo."],
+    )
+    rows = state(mem)
+    again = mem.keyed("k").remember(text)
+    assert (again.id, [other.id for other in again.others]) == (first.id, [other.id for other in first.others])
+    assert state(mem) == rows
+    with pytest.raises(KeyReused):
+        mem.keyed("k").remember(text, whole=True)
+    twice = "Karl plays the cello. Karl plays the cello!"
+    said = mem.keyed("t").remember(twice)
+    assert mem.keyed("t").remember(twice).others == said.others == ()
+
+
 def test_a_repeat_during_the_first_call_is_refused_and_afterwards_gets_its_answer(mem: Engram) -> None:
     """A client of an HTTP endpoint may retry before the first request has ended."""
     begun, go_on = threading.Event(), threading.Event()

@@ -17,7 +17,7 @@ from engram.engine import Engram
 from engram.errors import InvalidContent
 from engram.rules.checkpoints import checkpoint_from_bytes
 from engram.store.sqlite import connection as sealed
-from engram.types import Edge, Memory, Sensitivity, Status, Turn
+from engram.types import Draft, Edge, Memory, Sensitivity, Status, Turn
 from engram.values.query import Filter
 from engram.values.working import HANDOFF
 
@@ -31,7 +31,7 @@ PLAIN = {
     "audit": {"operation", "subject", "project", "squad", "agent", "channel", "user", "digest"},  # ids and keyed digests
     "boxes": {"session", "sealed", "topic"},  # a topic is made of what the text index may hold
     "changes": {"what"},
-    "contents": {"text", "summary", "key_fact", "tag", "around", "digest", "clear"},  # by the tier in the row
+    "contents": {"text", "summary", "key_fact", "tag", "around", "digest", "clear", "passage"},  # by the tier in the row
     "edges": {"kind"},
     "embeddings": {"vector"},
     "entities": {"name", "kind"},
@@ -185,6 +185,83 @@ def test_raising_the_tier_of_a_memory_seals_all_that_belongs_to_it(mem: Engram) 
     assert not seen(mem, WORD)
 
 
+def said_and_answered(mem: Engram, asked: str, *, carried: str = "") -> tuple[Memory, Memory]:
+    """Store a question and the answer to it, of which the second is shown and encoded with words of the first."""
+    words = "In Lisbon, near the river."
+    text = f"The user: {words} [{carried}]" if carried else f"The user: {words}"
+    answer = Memory(text=text, summary=text, key_fact=text, tag=text, words_at=(10, 10 + len(words)), session="s")
+    turns = [Turn(asked, "ann", at=mem._vault.env.now(), session="s"), Turn(words, "user", at=mem._vault.env.now(), session="s")]
+    question = Memory(text=f"ann: {asked}", words_at=(5, 5 + len(asked)), session="s")
+    drafts = [Draft(memory=question, turns=(0,)), Draft(memory=answer, turns=(1,), passage=f'{text} (asked: "{asked}")')]
+    first, second = mem._vault.store.capture.write(mem.reader, mem.reader.scope, turns, drafts)
+    return first, second
+
+
+def test_the_question_that_a_memory_is_encoded_with_is_sealed_with_it_and_readable_again(mem: Engram) -> None:
+    _, answer = said_and_answered(mem, f"Where does {WORD} live?")
+    store = mem._vault.store
+    assert "contents.passage" in seen(mem, WORD)
+    mem.update(answer.id, tier="confidential")
+    assert "contents.passage" not in seen(mem, WORD, "lisbon")
+    store.gate.writer.run(lambda connection: connection.execute("DELETE FROM embeddings").get, "a test")
+    [(_, _, _, passage)] = [row for row in store.vectors.missing(OWNER, "text", after=0, limit=9) if row[0] == answer.key]
+    assert passage == f'The user: In Lisbon, near the river. (asked: "Where does {WORD} live?")'
+    for tier in ("sensitive", "cleartext"):
+        mem.update(answer.id, tier=tier)
+        assert [row[3] for row in store.vectors.missing(OWNER, "text", after=0, limit=9) if row[0] == answer.key] == [passage]
+    assert mem.backfill() == 2
+
+
+def test_raising_the_tier_of_a_memory_takes_its_words_from_those_that_carry_them(mem: Engram) -> None:
+    question, answer = said_and_answered(mem, f"Where does {WORD} live?", carried=f"Where does {WORD}")
+    mem.backfill()
+    mem.update(question.id, tier="confidential")
+    assert not seen(mem, WORD)
+    left = mem.get(answer.id)
+    assert left is not None
+    assert (left.text, left.carries, left.tier) == ("The user: In Lisbon, near the river.", "", Sensitivity.CLEARTEXT)
+    assert mem._vault.store.vectors.lacks(OWNER, "text"), "its vector was made of the words that are sealed now"
+    assert [version.text for version in mem.versions(answer.id)] == []
+
+
+def test_a_memory_that_is_kept_as_closely_keeps_the_words_that_it_carries(mem: Engram) -> None:
+    question, answer = said_and_answered(mem, f"Where does {WORD} live?", carried=f"Where does {WORD}")
+    mem.update(answer.id, tier="confidential")
+    mem.update(question.id, tier="sensitive")
+    assert mem.get(answer.id).carries == f"Where does {WORD}"  # type: ignore[union-attr]
+    assert not seen(mem, WORD)
+
+
+def test_a_statement_of_a_remembered_text_is_taken_from_the_others_when_its_tier_is_raised(mem: Engram) -> None:
+    words = "She works at the harbour."
+    drafts = [
+        Memory(text=f"My sister {WORD} lives in Lisbon.", scope=mem.reader.scope),
+        Memory(text=f"{words} [My sister {WORD}]", words_at=(0, len(words)), scope=mem.reader.scope),
+    ]
+    first, second = mem._vault.store.memories.add(mem.reader, drafts)
+    mem.update(first.id, tier="confidential")
+    assert mem.get(second.id).text == words  # type: ignore[union-attr]
+    assert not seen(mem, WORD)
+
+
+def test_what_is_said_after_a_confidential_turn_carries_none_of_its_words(mem: Engram) -> None:
+    mem.observe(Turn(f"My cousin {WORD.title()} works at the harbour in Lisbon.", "ann", session="s"))
+    for one in mem.list():
+        mem.update(one.id, tier="confidential")
+    mem.observe(Turn("He lives in Lisbon, near the river.", "bob", session="s"))
+    mem.observe(Turn("Is he well?", "ann", session="s"), Turn("Yes, he still works there.", "bob", session="s"))
+    mem.backfill()
+    assert not seen(mem, WORD)
+
+
+def test_a_piece_that_is_kept_by_hand_is_kept_as_closely_as_its_turn(mem: Engram) -> None:
+    report = mem.observe(Turn(f"Thanks! Our partner in the merger is {WORD.title()} Freight.", session="s"))
+    mem.update(report.ids[0], tier="confidential")
+    [thanks] = [piece for piece in mem.dropped() if piece.words == "Thanks!"]
+    assert mem.keep(thanks.piece).tier is Sensitivity.CONFIDENTIAL
+    assert not seen(mem, "thanks")
+
+
 def test_a_handoff_has_the_sensitivity_of_its_source(mem: Engram) -> None:
     mem.observe(Turn("The harbour pilot sails at noon.", session="s", ref="r1"), Turn("Fine.", session="s"))
     plain, close = mem.remember("The piano is black"), mem.remember("The organ is blue", tier="sensitive")
@@ -256,7 +333,7 @@ def test_a_restored_confidential_memory_can_be_contested_like_any_other(mem: Eng
 
 def test_entity_names_of_a_memory_are_removed_and_added_with_its_tier(mem: Engram) -> None:
     told = [mem.remember(f"Ada Lovelace wrote note {n} on the engine").id for n in range(5)]
-    alone = mem.remember("My manager is Ada Lovelace, and Bo Diddley plays on Friday").id
+    alone = mem.remember("My manager is Ada Lovelace, and Bo Diddley plays on Friday", whole=True).id
     key = _entity(mem, "Ada Lovelace")
     mem.update(told[2], tier="sensitive")
     assert _entity(mem, "Ada Lovelace") == key, "others tell all of it: nobody is made anew"

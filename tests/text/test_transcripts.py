@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.text.english.grammar import third_person
-from engram.text.transcripts import speaker_of, speeches
+from engram.text.transcripts import speeches
 
 
 def said(text: str) -> list[tuple[str, str]]:
@@ -78,10 +77,3 @@ def test_a_form_a_list_and_prose_are_no_conversation(text: str) -> None:
 
 def test_a_million_lines_take_no_longer_than_they_must() -> None:
     assert speeches("Aa" * 500_000 + "\n" + "Bob " * 250_000) is None
-
-
-def test_the_first_person_after_another_name_is_not_turned() -> None:
-    assert third_person("Bob: I am allergic to shellfish.", "user") is None
-    assert third_person("[10:02] Bob: I am allergic to shellfish.", "user") is None
-    assert speaker_of("**Bob:** I am allergic to shellfish.") == "Bob"
-    assert third_person("Note: I am allergic to shellfish.", "user") == "Note: the user is allergic to shellfish."

@@ -99,7 +99,7 @@ def test_a_turn_becomes_a_slot_after_half_a_minute(mem: Engram, clock: HandClock
     assert slot_texts(mem) == []
     clock.advance(31)
     mem.working.tick()
-    assert slot_texts(mem) == ["The user wants to move the payment API to Frankfurt before the audit."]
+    assert slot_texts(mem) == ["The user: I want to move the payment API to Frankfurt before the audit."]
 
 
 def test_a_change_of_topic_clears_slots_and_last_turns(path: Path, env: Env, clock: HandClock) -> None:

@@ -421,7 +421,7 @@ def _with_attributes(
 def _verbatim(here: Engram, turn: Turn, attributes: Mapping[str, str]) -> Item:
     """Store a message as it is, with its speaker."""
     role, actor = shapes.role_and_actor(turn.speaker)
-    memory = here.remember(turn.text, attributes={**attributes, **_speaker(role, actor)}, happened_at=turn.at)
+    memory = here.remember(turn.text, attributes={**attributes, **_speaker(role, actor)}, happened_at=turn.at, whole=True)
     return {"id": memory.id, "memory": memory.text, "event": "ADD", "actor_id": actor, "role": role}
 
 

@@ -138,7 +138,8 @@ def create_entities(mem: Engram, entities: Sequence[Entry]) -> list[Entry]:
         name, kind = entity["name"], entity["entityType"]
         if name not in nodes:
             attributes = {_PART: _ENTITY, _ENTITY: name, _TYPE: kind}
-            node = nodes[name] = _Node(mem.remember(f"{name} ({kind})", category="entity", attributes=attributes), kind)
+            memory = mem.remember(f"{name} ({kind})", category="entity", attributes=attributes, whole=True)
+            node = nodes[name] = _Node(memory, kind)
             created.append(_entity(name, kind, _add(mem, name, node, entity["observations"])))
     return created
 
@@ -147,7 +148,8 @@ def _add(mem: Engram, name: str, node: _Node, observations: Iterable[str]) -> li
     """Store the observations that the node does not have, and return them."""
     new = [text for text in dict.fromkeys(observations) if text not in node.observations]
     for text in new:
-        node.observations[text] = mem.remember(f"{name}: {text}", attributes={_PART: _OBSERVATION, _ENTITY: name})
+        attributes = {_PART: _OBSERVATION, _ENTITY: name}
+        node.observations[text] = mem.remember(f"{name}: {text}", attributes=attributes, whole=True)
     return new
 
 

@@ -31,6 +31,7 @@ Tune = Annotated[
     typer.Option(metavar="NAME=VALUE", show_default=False, help="Try another value of a room's Weights or Limits; repeatable."),
 ]
 Shifts = Annotated[Path, typer.Argument(metavar="FILE", help="Conversations, one a line (.gz too).", **_FILE)]
+Messages = Annotated[list[Path], typer.Argument(metavar="FILE", help="Labelled messages, one a line (.gz too).", **_FILE)]
 Times = Annotated[list[Path], typer.Argument(metavar="FILE", help="Time expressions, one a line (.gz too).", **_FILE)]
 Texts = Annotated[list[Path], typer.Argument(metavar="FILE", help="Texts with `spans` or `attack` (.gz too).", **_FILE)]
 
@@ -111,6 +112,12 @@ def followups(ctx: typer.Context, paths: Talks, stores: Stores = None, as_json: 
 def knows(ctx: typer.Context, paths: Talks, stores: Stores = None, tune: Tune = None, as_json: Json = False) -> None:
     """Measure what confident, uncertain and unknown mean, on conversations whose questions name their evidence."""
     _measure(ctx, as_json, "knows", lambda run, report: run(paths, stores=stores, tuning=_tuning(tune), progress=report))
+
+
+@app.command("capture")
+def capture(ctx: typer.Context, paths: Messages, tune: Tune = None, as_json: Json = False) -> None:
+    """Measure what is kept of messages whose statements are labelled, how it is dated, and what that costs."""
+    _measure(ctx, as_json, "capture", lambda run, report: run(paths, tuning=_tuning(tune), progress=report))
 
 
 @app.command("language")

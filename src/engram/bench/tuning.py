@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from engram.capture.limits import CaptureLimits
+from engram.capture.pieces import PieceWeights
+from engram.capture.statements import StatementWeights
 from engram.dream.limits import DreamLimits
 from engram.errors import ConfigInvalid
 from engram.index.vectors.tiers import VectorLimits
@@ -28,6 +30,8 @@ TUNABLE = (
     BoxLimits,
     SkillWeights,
     CaptureLimits,
+    StatementWeights,
+    PieceWeights,
     DreamLimits,
 )
 """The classes whose numbers a sweep may change; no name stands in two of them."""

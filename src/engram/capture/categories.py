@@ -1,13 +1,14 @@
-"""Sorting a statement into one of ten categories, with how sure and how important it is, and whether it is an event or a note.
+"""Sort a statement into one of ten categories, with its confidence and importance, and as an event or a note.
 
-The ten categories and the six steps of the event-or-note question are those of the lifecycle specification; the rules
-are local patterns, the first that matches counts, and the order goes from the most telling to the most common.
+The ten categories and the six steps of the event-or-note question are those of the lifecycle specification. The statement model
+decides (`sorted_by`); patterns of English add the categories that it does not know, and the six steps are the last resort.
 """
 
 from __future__ import annotations
 
 import re
 
+from engram.models.statement_reader import Judgement
 from engram.text.english.grammar import is_past
 from engram.text.terms import word_set
 from engram.types import Kind
@@ -39,8 +40,13 @@ def _rule(*ways: str) -> re.Pattern[str]:
     return re.compile("|".join(rf"\b(?:{way})\b" for way in ways), re.IGNORECASE)
 
 
-REMEMBER = _rule(
-    "remember (?:that|this|to|my|i|we)|don't forget|keep in mind|note that|make a note|for future reference|fyi|remind me"
+REMEMBER = re.compile(
+    r"(?:^[ \t]{0,8}|[.!?,:;]\s{0,4}|\b(?:please|pls|can you|could you|and|also) )remember\b(?! (?:when|how|if|the time))"
+    r"|\bremember (?:that|this|to|my|i|we)\b"
+    r"|\b(?:don't forget|keep in mind|note that|make a note|for future reference|fyi|remind me)\b"
+    r"|\b(?:merk(?:e)? dir|vergiss nicht|denk daran|souviens-toi|n'oublie pas|retiens|recuerda|no olvides|acuérdate|lembra-te"
+    r"|lembre-se|não (?:te )?esque[cç]|ricorda(?:ti)?|non dimenticare|onthoud|vergeet niet)|记住|記住|别忘了|覚えて(?:おいて|ね)",
+    re.IGNORECASE | re.MULTILINE,
 )
 CORRECTION = re.compile(
     r"^[^\w\n]*(?:actually|no|sorry|wait|oops|correction)\b[,.!:\s-]+"
@@ -171,8 +177,55 @@ class Sort:
     kind: Kind
 
 
+_OF_KIND = {
+    "preference": "preference", "plan": "commitment", "decision": "decision", "relation": "relationship",
+    "commitment": "commitment", "instruction": "principle",
+}  # fmt: skip
+"""The category of a statement by the kind that the statement model gives it; facts and events are told apart by their words."""
+_SURE = 0.6
+"""Probability of an event, or against one, from which the six steps are not asked."""
+
+
+def sorted_by(words: str, judgement: Judgement, language: str) -> Sort:
+    """Return the sort of a statement by the statement model's judgement, with patterns of English where those say more."""
+    plain = words.replace("’", "'")
+    told, english = REMEMBER.search(plain) is not None, language in ("en", "")
+    by_words = next((name for name, pattern in _BY_CATEGORY if pattern.search(plain)), "fact") if english else "fact"
+    kind = max(_LASTING, key=lambda name: judgement.kinds.get(name, 0.0))
+    preferred = by_words == "preference" and judgement.kinds.get("preference", 0.0) >= _LIKELY
+    category = by_words if by_words in _WORDED or preferred else _OF_KIND.get(kind) or _fact_or_moment(kind, by_words)
+    importance = IMPORTANCE[category] + (_IDENTIFIED if _NAMES_A_THING.search(plain) else 0.0)
+    return Sort(
+        category=category,
+        confidence=_confidence(plain, category, told, False) if english else EXPLICIT if told else IMPLIED,
+        importance=round(max(importance, _TOLD_TO_REMEMBER) if told else importance, 2),
+        kind=Kind.EPISODE if _is_event(plain, category, judgement, english) else Kind.FACT,
+    )
+
+
+_LIKELY = 0.1
+"""Probability of a preference from which the words of one decide."""
+_LASTING = ("fact", "preference", "plan", "event", "decision", "relation", "commitment", "instruction")
+_WORDED = frozenset({"correction", "entity", "skill"})
+"""Categories that the model has no kind for."""
+
+
+def _fact_or_moment(kind: str, by_words: str) -> str:
+    if kind == "event":
+        return "moment" if by_words in ("fact", "moment") else by_words
+    return by_words if by_words in ("relationship", "preference", "decision") else "fact"
+
+
+def _is_event(words: str, category: str, judgement: Judgement, english: bool) -> bool:
+    total = sum(judgement.kinds.get(name, 0.0) for name in _LASTING) or 1.0
+    chance = (judgement.kinds.get("event", 0.0) + judgement.kinds.get("plan", 0.0)) / total
+    if chance >= _SURE or chance <= 1 - _SURE or not english:
+        return chance >= _SURE
+    return is_event(words, category)
+
+
 def sort(said: str, *, inferred: bool = False) -> Sort:
-    """The sort of a person's statement. `inferred`: it was read out of a question or a bare answer."""
+    """Return the sort of a person's statement by its words alone. `inferred`: it was read out of a bare answer."""
     said = said.replace("’", "'")
     told = REMEMBER.search(said) is not None
     category = next((name for name, pattern in _BY_CATEGORY if pattern.search(said)), "fact")

@@ -119,7 +119,7 @@ def chunks(text: str, why_not: Why, *, apart: bool = False) -> list[Piece]:
     """
     chunk = _Open()
     before = ""
-    for kind, start, end in _blocks(text):
+    for kind, start, end in layout_blocks(text):
         if kind == "code":
             chunk.close()
             for low, high in _lines_within(text, start, end, _CODE_SIZE):
@@ -226,7 +226,7 @@ def unnumbered(text: str) -> str:
     return _NUMBER.sub("", text)
 
 
-def _blocks(text: str) -> Iterator[tuple[str, int, int]]:
+def layout_blocks(text: str) -> Iterator[tuple[str, int, int]]:
     """(kind, start, end) of code, headings, items, rows, rules and paragraphs; blank lines belong to none."""
     fence, opened, paragraph = "", 0, -1
     last = 0

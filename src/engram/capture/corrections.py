@@ -11,7 +11,7 @@ from engram.models.embedders import Vectors
 from engram.rules.duplicates import NEAR, DuplicateWeights, same_fact, says_again
 from engram.store.ports import Store
 from engram.text.english.facts import facts, tells_a_change
-from engram.text.english.grammar import named, third_person
+from engram.text.english.grammar import named
 from engram.text.terms import digest_of, terms, word_set
 from engram.types import Memory, Policy, Reader
 from engram.values.frozen import frozen, replace
@@ -31,7 +31,7 @@ class Said:
         whose = named(speaker)
         if set(terms(said)) & _PERSONAL and whose != _USER:
             return cls((text,), whose, vector)
-        told = (text, said, f"{_USER}: {said}", third_person(said, _USER) or text)
+        told = (text, said, f"{_USER}: {said}")
         return cls(tuple(dict.fromkeys(told)), whose, vector)
 
 

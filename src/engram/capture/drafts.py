@@ -47,7 +47,10 @@ def cut(text: str, most: int) -> str:
 
 def _draft(said: Sequence[Turn], candidate: Candidate, vector: bytes | None, settings: Settings) -> Draft:
     proposition, turn = candidate.statement.proposition, said[candidate.turn]
-    text = cut(proposition.text, settings.content_bytes)
+    text, words_at = cut(proposition.text, settings.content_bytes), proposition.words_at
+    if len(text) < len(proposition.text) and words_at[1]:  # its own words, as far as they go, without what they carry
+        text = text[: words_at[1]]
+        words_at = (words_at[0], len(text))
     sources = tuple(dict.fromkeys((candidate.turn, *(echo.turn for echo in candidate.echoes))))
     again = len(sources) - 1
     memory = Memory(
@@ -66,6 +69,7 @@ def _draft(said: Sequence[Turn], candidate: Candidate, vector: bytes | None, set
         corroborations=again,
         tier=screen.tier_of(text, settings),
         flagged=candidate.flagged,
+        words_at=words_at,
         screened=screen.version(settings),
         **weighed(
             text,
@@ -74,4 +78,4 @@ def _draft(said: Sequence[Turn], candidate: Candidate, vector: bytes | None, set
             novelty=max(candidate.surprise, 0.0) / MOST_SURPRISING,
         ),
     )
-    return Draft(memory=memory, turns=sources, vector=vector, facts=candidate.facts)
+    return Draft(memory=memory, turns=sources, vector=vector, facts=candidate.facts, passage=proposition.passage)

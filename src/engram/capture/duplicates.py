@@ -8,10 +8,11 @@ difference where one batch ends and the next begins.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from engram.capture.chunks import unnumbered
 from engram.capture.corrections import Said, heirs_of
 from engram.capture.statements import Statement
 from engram.index.vectors.live import LiveIndex, Nearest
@@ -20,7 +21,7 @@ from engram.rules.duplicates import DuplicateWeights
 from engram.store.ports import Store
 from engram.text.english.grammar import is_assistant, named
 from engram.text.terms import day_of, digest_of, identity_of, marks, word_set, words
-from engram.types import Fact, Kind, Memory, Policy, Reader, Source
+from engram.types import Fact, Kind, Memory, Policy, Proposition, Reader, Source
 from engram.values.frozen import field, frozen, mutable, replace
 
 _NEIGHBOURS = 5  # by whom surprise is measured (C5)
@@ -34,7 +35,8 @@ class Candidate:
     statement: Statement
     turn: int
     digest: bytes = b""
-    quoted: bytes = b""  # of the bare words, where they may be quoted from what was recalled; such an echo is no witness
+    quoted: tuple[bytes, ...] = ()  # digests of words that may be quoted from what was recalled
+    is_echo: bool = False  # it repeats what was recalled: such an echo is no witness
     vector: Vectors | None = None
     surprise: float = 0.0
     flagged: bool = False  # reads as an attack on the model
@@ -43,9 +45,8 @@ class Candidate:
 
     def __post_init__(self) -> None:
         self.digest = identity_of(self.statement.proposition)
-        said = self.statement.proposition.said
-        if is_assistant(self.statement.proposition.speaker) or said.startswith(">"):
-            self.quoted = digest_of(_QUOTE.sub("", said))
+        self.quoted = (*self.quoted, *_quotations(self.statement.proposition))
+        self.is_echo = self.is_echo or _may_be_copied(self.statement.proposition)
 
     @property
     def text(self) -> str:
@@ -58,7 +59,7 @@ class Candidate:
     @property
     def as_said(self) -> Said:
         proposition = self.statement.proposition
-        return Said.of(proposition.text, proposition.said or proposition.text, proposition.speaker, self.vector)
+        return Said.of(proposition.text, proposition.words, proposition.speaker, self.vector)
 
 
 @frozen
@@ -74,7 +75,7 @@ def sift(
     store: Store, index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate], weights: DuplicateWeights
 ) -> Sifted:
     """Duplicates are looked for where the reader stands; surprise is about all that the reader sees."""
-    known = store.memories.by_digest(reader, [digest for c in candidates for digest in (c.digest, c.quoted) if digest])
+    known = store.memories.by_digest(reader, [digest for c in candidates for digest in (c.digest, *c.quoted)])
     remembered = _remembered(store, reader, candidates)
     near = _near(index, reader, candidates)
     twins = _twins(store, index, reader, candidates, near, weights)
@@ -84,7 +85,11 @@ def sift(
     sifted = Sifted([], [], [])
     for number, candidate in enumerate(candidates):
         cosines = batch.cosines(candidate)
-        twin = known.get(candidate.digest) or known.get(candidate.quoted) or remembered.get(number) or twins.get(number)
+        twin = known.get(candidate.digest)
+        if twin is None:
+            twin = _echoed(known, candidate)
+            candidate.is_echo = candidate.is_echo or twin is not None
+        twin = twin or remembered.get(number) or twins.get(number)
         first = by_digest.get(candidate.digest) or batch.rephrased(candidate, cosines, weights)
         if twin is not None:
             sifted.merged.append((candidate, twin))
@@ -100,22 +105,51 @@ def sift(
     return sifted
 
 
+def _echoed(known: Mapping[bytes, str], candidate: Candidate) -> str | None:
+    """Return the id of a memory whose words the candidate quotes."""
+    return next((known[digest] for digest in candidate.quoted if digest in known), None)
+
+
+def _quotations(proposition: Proposition) -> Iterator[bytes]:
+    """Yield digests of words that may have been recalled: an assistant's, a quoted or numbered line's, and those between
+    quotation marks with few words around them.
+
+    Each is looked for as it was remembered, and as it was said by the user.
+    """
+    words = proposition.words
+    quoted = [_QUOTE.sub("", unnumbered(words))] if _may_be_copied(proposition) else []
+    for match in _QUOTED.finditer(words):
+        size = len(match.group(1).split())
+        if size >= _QUOTED_WORDS and len(words.split()) - size <= _WORDS_AROUND:
+            quoted.append(match.group(1))
+    for text in quoted:
+        yield digest_of(text)
+        yield digest_of(f"{_USER}: {text}")
+
+
+def _may_be_copied(proposition: Proposition) -> bool:
+    """Return True for the words of an assistant, and for a line that is quoted or has the number of a line of a context."""
+    words = proposition.words
+    is_quoted = words.startswith(">") or _QUOTED_WHOLE.fullmatch(words) is not None
+    return is_assistant(proposition.speaker) or is_quoted or unnumbered(words) != words
+
+
 def _remembered(store: Store, reader: Reader, candidates: Sequence[Candidate]) -> dict[int, str]:
     """Ids of memories that hold the bare words as the same speaker gave them to be remembered, by the candidate's number.
 
-    An answer is kept with its question and is about that; what tells of a day is another on another day.
+    What carries earlier words is about those; what tells of a day is another on another day.
     """
     bare = {
-        number: digest_of(one.statement.proposition.said)
+        number: identity_of(replace(one.statement.proposition, text=one.statement.proposition.words))
         for number, one in enumerate(candidates)
-        if not one.quoted and not one.day and not _ASKED.search(one.text)
+        if not one.is_echo and not one.statement.proposition.carries
     }
     found = store.memories.by_digest(reader, list(dict.fromkeys(bare.values()))) if bare else {}
     kept = {memory.id: memory for memory in store.memories.get(reader, list(dict.fromkeys(found.values())))} if found else {}
     return {
         number: found[digest]
         for number, digest in bare.items()
-        if digest in found and _by_one(kept.get(found[digest]), candidates[number].statement.proposition.speaker)
+        if found.get(digest) in kept and _by_whom(kept[found[digest]], candidates[number].statement.proposition.speaker)
     }
 
 
@@ -147,10 +181,6 @@ def _by_whom(memory: Memory, speaker: str) -> bool:
     return named(memory.speaker) == named(speaker)
 
 
-def _by_one(memory: Memory | None, speaker: str) -> bool:
-    return memory is not None and not day_of(memory) and _by_whom(memory, speaker)
-
-
 def surprise(near: Nearest | None, cosines: Vectors) -> float:
     """Return the distance from known memories (k = 5): novel up to +0.3, redundant down to -0.1 (C5)."""
     scores = np.sort(np.concatenate((near.scores, cosines)))[-_NEIGHBOURS:] if near is not None else cosines[:0]
@@ -162,6 +192,16 @@ def surprise(near: Nearest | None, cosines: Vectors) -> float:
 def says_the_same(said: str, known: str, weights: DuplicateWeights) -> bool:
     """May these words, whose vectors are near, be taken for one statement?"""
     return _overlap(known, said) >= weights.duplicate_overlap and adds_nothing(said, known)
+
+
+def _repeats(candidate: Candidate, known: Memory | Proposition, weights: DuplicateWeights) -> bool:
+    """Return True if a statement near to a known one says the same: in the words of the same speaker, or as an echo of them."""
+    proposition = candidate.statement.proposition
+    if known.carries and proposition.carries and known.carries.casefold() != proposition.carries.casefold():
+        return False  # "She works nights [Ana]" and "She works nights [Eve]"
+    if not candidate.is_echo and named(known.speaker) != named(proposition.speaker):
+        return False
+    return says_the_same(proposition.words, known.words, weights) or says_the_same(proposition.text, known.text, weights)
 
 
 def _one_day(one: str, other: str) -> bool:
@@ -194,7 +234,7 @@ class _Batch:
     def rephrased(self, candidate: Candidate, cosines: Vectors, weights: DuplicateWeights) -> Candidate | None:
         for place in np.flatnonzero(cosines >= weights.duplicate_cosine).tolist():
             other = self._members[place]
-            if _one_day(candidate.day, other.day) and says_the_same(candidate.text, other.text, weights):
+            if _one_day(candidate.day, other.day) and _repeats(candidate, other.statement.proposition, weights):
                 return other
         return None
 
@@ -232,7 +272,7 @@ def _twins(
         same = (
             mine[key].id
             for key in keys
-            if key in mine and _one_day(one.day, day_of(mine[key])) and says_the_same(one.text, mine[key].text, weights)
+            if key in mine and _one_day(one.day, day_of(mine[key])) and _repeats(one, mine[key], weights)
         )
         twin = next(same, None)
         if twin is not None:
@@ -290,6 +330,10 @@ _TURNS = word_set(
     maybe perhaps probably used stopped quit former ex wants want wanted plans plan hopes hope tried
     """
 )
-_ASKED = re.compile(r"\basked:? \"")
-_QUOTE = re.compile(r"^[ \t>|*\"“]{1,16}|[\"”]$", re.MULTILINE)
+_USER = "The user"
+_QUOTED_WORDS = 4
+_WORDS_AROUND = 8  # more words around a quotation say something of their own
+_QUOTED = re.compile(r"[\"“«„]([^\"“”«»„\n]{12,400})[\"”»“]")
+_QUOTED_WHOLE = re.compile(r"[\"“«„][^\"“”«»„]+[\"”»“]?[.,!?…]*")
+_QUOTE = re.compile(r"^[ \t>|*\"“«„]{1,16}|[\"”»“]$", re.MULTILINE)
 _NAMED = re.compile(r"[-−]?\b\d[\w.,:]*|\b[^\W\d_a-z]\w*")

@@ -67,18 +67,18 @@ def fill(store: Store, reader: Reader, embedder: Embedder, *, page: int, rest: C
             return made
 
 
-def _fill_page(store: Store, reader: Reader, embedder: Embedder, rows: Sequence[tuple[int, str, str]]) -> int:
+def _fill_page(store: Store, reader: Reader, embedder: Embedder, rows: Sequence[tuple[int, str, str, str]]) -> int:
     vectors = _of_rows(store, embedder, rows)
     space = space_of(embedder)
     if space is None or not vectors:
         return 0
-    said = {key: text for key, _, text in rows}
+    said = {key: text for key, _, text, _ in rows}
     return store.vectors.put(reader, SPACE, vectors, model=space.model, dimensions=space.dimensions, said=said)
 
 
-def _of_rows(store: Store, embedder: Embedder, rows: Sequence[tuple[int, str, str]]) -> dict[int, bytes]:
+def _of_rows(store: Store, embedder: Embedder, rows: Sequence[tuple[int, str, str, str]]) -> dict[int, bytes]:
     """By key. A page that is refused goes one by one: a text that cannot be encoded must not hold up all others."""
-    texts = [passage(speaker, text) for _, speaker, text in rows]
+    texts = [encoded_as or passage(speaker, text) for _, speaker, text, encoded_as in rows]
     try:
         return {row[0]: vector for row, vector in zip(rows, encode(encoded(store, embedder, texts)), strict=True)}
     except EmbeddingFailed as error:
@@ -103,6 +103,11 @@ class Tools:
     env: Env
 
 
+def _passage_of(candidate: Candidate) -> str:
+    proposition = candidate.statement.proposition
+    return proposition.passage or passage(proposition.speaker, proposition.text)
+
+
 def give_vectors(tools: Tools, candidates: Sequence[Candidate]) -> tuple[str, ...]:
     """Encode statements; without vectors they are kept all the same, and what is said here tells why."""
     if not candidates:
@@ -110,7 +115,7 @@ def give_vectors(tools: Tools, candidates: Sequence[Candidate]) -> tuple[str, ..
     if tools.embedder is None:
         return ("no model is installed, so these memories have no vectors yet (`engram model install`).",)
     try:
-        said = [passage(c.statement.proposition.speaker, c.statement.proposition.text) for c in candidates]
+        said = [_passage_of(c) for c in candidates]
         made = encoded(tools.store, tools.embedder, said)
     except EmbeddingError as error:
         return (f"{error.code}: {error.message} These memories are kept and have no vectors yet.",)

@@ -1,9 +1,9 @@
 """A second reading of turns by a language model, if there is one: which turns wait for it, when it is asked, what is believed.
 
-Turns are archived and read by rules at once, whatever the model does; its reading comes on top. A turn that waits for it is
-marked in its row, so that nothing is lost when the program ends. The model is asked when something of weight was said, when
-enough turns wait, or when the first of them has waited long enough. What it says is taken only if it is made of the words that
-were said; what it says again is one witness with the rules, not two.
+Turns are archived and captured without it at once, whatever the model does; its statements then take the place of those captured
+from the same turns. A turn that waits for it is marked in its row, so that nothing is lost when the program ends. The model is
+asked when something of weight was said, when enough turns wait, or when the first of them has waited long enough. Its statements
+are taken only if they are made of the words that were said; a statement that repeats a captured one is the same witness.
 
 Turns as a prompt, and a language model's answer as statements: an `Extractor` over any language model.
 
@@ -24,7 +24,7 @@ from typing import Any
 from engram.capture import redaction, screen
 from engram.capture.categories import CATEGORIES, IMPORTANCE, is_event
 from engram.capture.drafts import cut, drafts
-from engram.capture.duplicates import Candidate, Sifted, adds_nothing, sift
+from engram.capture.duplicates import Candidate, Sifted, sift
 from engram.capture.embeddings import Tools, give_vectors, space_of
 from engram.capture.limits import CaptureLimits
 from engram.capture.redaction import sendable
@@ -40,7 +40,7 @@ from engram.settings import Settings
 from engram.text.english.entities import folded
 from engram.text.english.facts import facts
 from engram.text.terms import terms
-from engram.types import Fact, Kind, PendingTurn, Policy, Proposition, Reader, Role, Sensitivity, Turn
+from engram.types import Fact, Kind, Memory, PendingTurn, Policy, Proposition, Reader, Role, Sensitivity, Turn
 from engram.values.frozen import field, mutable, replace
 
 _AT_ONCE = 40  # turns that are given to the model together
@@ -132,7 +132,7 @@ class Distiller:
         for candidate, twin in sifted.merged:
             again.setdefault(twin, []).append(candidate.turn)
         keys = [one.key for one in waiting]
-        outworn = self._outworn(reader, keys, sifted)
+        outworn = self._replaced(reader, keys, sifted)
         kept = tools.store.capture.write_extracted(
             reader, keys, made, space=space_of(tools.embedder), again=again, outworn=outworn
         )
@@ -140,11 +140,21 @@ class Distiller:
         reading.turns += len(turns)
         reading.notes += [*notes, *(f"{n} statements of the extractor were refused: {why}." for why, n in refused.items())]
 
-    def _outworn(self, reader: Reader, keys: Sequence[int], sifted: Sifted) -> list[str]:
-        """Return the memories that the rules made of these turns alone and that the model states in full."""
-        old = [memory for memory in self._tools.store.turns.derived(reader, keys) if not memory.corroborations]
-        new = [candidate.text for candidate in sifted.fresh]
-        return [memory.id for memory in old if any(adds_nothing(memory.text, text) for text in new)]
+    def _replaced(self, reader: Reader, keys: Sequence[int], sifted: Sifted) -> list[str]:
+        """Return the memories that were captured without the model from turns of which the model states something.
+
+        A memory that somebody confirmed, corrected, rated or pinned stays, and so does one that the model repeats.
+        """
+        answered = {keys[one.turn] for one in (*sifted.fresh, *(candidate for candidate, _ in sifted.merged))}
+        repeated = {memory_id for _, memory_id in sifted.merged}
+        old = {memory.key: memory for memory in self._tools.store.turns.derived(reader, keys) if is_untouched(memory)}
+        outside = {key for key, turn, _ in self._tools.store.turns.sources(reader, list(old)) if turn not in answered}
+        return [memory.id for key, memory in old.items() if key not in outside and memory.id not in repeated]
+
+
+def is_untouched(memory: Memory) -> bool:
+    """Return True for a memory as capture made it: not corroborated, rated, changed or pinned by anybody since."""
+    return not (memory.corroborations or memory.helpful or memory.unhelpful or memory.pinned or memory.version > 1)
 
 
 def is_time(waiting: Sequence[PendingTurn], now: datetime, limits: CaptureLimits) -> bool:
@@ -295,12 +305,13 @@ def _candidate(one: Extracted, text: str, turns: Sequence[Turn], said: Sequence[
     turn = turns[number]
     proposition = Proposition(
         text=text,
-        said="",
+        reason="read by a language model",
         speaker=turn.speaker,
         category=one.category,
         confidence=float(one.confidence),
         importance=IMPORTANCE[one.category],
         kind=Kind.EPISODE if is_event(text, one.category) else Kind.FACT,
+        words_at=(0, len(text)),
         happened_at=one.happened_at,
     )
     return Candidate(Statement(proposition, ()), number)

@@ -46,13 +46,12 @@ class Admitted:
 
 
 def believed(memory: Memory, now: datetime, settings: Settings) -> Memory:
-    """Return a memory read from a file's turns, with the confidence that a file is given."""
+    """Return a memory read from a file's turns, with the confidence that a file is given. A plan keeps the day that it names."""
     return replace(
         memory,
         source=Source.IMPORT,
         confidence=min(memory.confidence, settings.import_confidence),
-        happened_at=past(memory.happened_at, now),
-        happened_until=past(memory.happened_until, now),
+        happened_at=past(memory.happened_at, now) if memory.happened_until is None else memory.happened_at,
     )
 
 
@@ -71,6 +70,7 @@ def quarantined(memory: Memory, now: datetime, settings: Settings) -> Memory:
         speaker=memory.speaker,
         tier=memory.tier,  # what came in can only be kept more closely for it
         attributes=memory.attributes,
+        words_at=memory.words_at,
     )
 
 
@@ -137,7 +137,8 @@ def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
         name: redaction.cut(value, catch_secrets=settings.catch_secrets).text for name, value in memory.attributes.items()
     }
     marked: dict[str, Any] = {**screen.screened(text, settings), "tier": strictest(memory.tier, screen.tier_of(text, settings))}
-    made = replace(memory, text=text, attributes=attributes, scope=scope, **marked)
+    words_at = memory.words_at if text == memory.text else (0, 0)
+    made = replace(memory, text=text, attributes=attributes, scope=scope, words_at=words_at, **marked)
     if text != memory.text or attributes != memory.attributes:
         check_memory(made, settings)  # the store would refuse the whole batch for one memory of which nothing is left
     return made

@@ -6,9 +6,11 @@ Durable when it returns. Without an embedder statements are kept all the same; t
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from contextvars import copy_context
 from datetime import datetime
 from typing import Any
@@ -18,12 +20,22 @@ from engram.capture import redaction
 from engram.capture.chunks import in_parts
 from engram.capture.corrections import Said, heirs_of
 from engram.capture.drafts import drafts, weighed
-from engram.capture.duplicates import MOST_SURPRISING, known_as, sift, twin_of
+from engram.capture.duplicates import MOST_SURPRISING, Candidate, known_as, sift, twin_of
 from engram.capture.embeddings import SPACE, Tools, encoded, fill, give_vectors, passage, space_of
 from engram.capture.extraction import Distiller, Reading
 from engram.capture.limits import CaptureLimits
+from engram.capture.pieces import PieceWeights
 from engram.capture.reports import Batch, Sum, alone, reported
-from engram.capture.screen import screened, tier_after, tier_of, version
+from engram.capture.screen import REFUSED, is_sound, screened, tier_after, tier_of, version
+from engram.capture.statements import (
+    JOINT,
+    Statement,
+    StatementWeights,
+    statement_by_hand,
+    statement_to_remember,
+    statements_to_remember,
+)
+from engram.capture.statements import Reading as StatementReading
 from engram.capture.turns import Heard, Previous, hear, muse
 from engram.deadline import deadline_passed, future_result, if_time_allows, without_deadline
 from engram.errors import EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
@@ -32,6 +44,7 @@ from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.matrix import encode
 from engram.models.embedders import Embedder, Vectors
 from engram.models.language_models import Extractor
+from engram.models.statement_reader import shared_reader
 from engram.rules.duplicates import DuplicateWeights
 from engram.store.ports import DuplicateTurns
 from engram.store.receipts import ReceiptRequest
@@ -39,11 +52,14 @@ from engram.store.validation import check_attributes, check_memory, check_memory
 from engram.text import tokens
 from engram.text.dates import began
 from engram.text.english.facts import Fact
-from engram.types import Draft, Memory, Policy, Reader, Report, Sensitivity, Turn
+from engram.text.terms import identity_of
+from engram.types import Draft, DroppedPiece, Fate, Memory, Policy, Proposition, Reader, Report, Sensitivity, Turn, Verdict
 from engram.values.frozen import replace
 from engram.values.identity import strictest
 
 Progress = Callable[[int], None]
+_PIECE = re.compile(r"(\d{1,18}):(\d{1,9})-(\d{1,9})")
+_REFUSED = "refused: it reads as an attack on the model"
 _CORRECTED = 0.9
 """The least confidence of a correction: whoever made it has looked at the memory."""
 
@@ -54,9 +70,65 @@ class Observer:
     def __init__(self, tools: Tools, extractor: Extractor | None = None) -> None:
         self._tools = tools
         self._store, self._live = tools.store, tools.live
+        self._statements = shared_reader()
         self._distiller = None if extractor is None else Distiller(tools, extractor)
         # Reading the tables of the counter takes as long as loading the encoder: side by side, the first write waits for one.
         threading.Thread(target=tokens.load, name="engram-tokens", daemon=True).start()
+
+    def _reading(self) -> tuple[StatementReading, tuple[str, ...]]:
+        """Return the model and the thresholds that turns are read with, and a note if the model is missing."""
+        weights, borders = self._live.tuned(StatementWeights), self._live.tuned(PieceWeights)
+        try:
+            self._statements.load()
+        except EngramError as error:
+            note = f"{error.code}: {error.message} Sentences are kept whole until it is there."
+            return StatementReading(None, weights, borders), (note,)
+        return StatementReading(self._statements, weights, borders), ()
+
+    def preview(self, turns: Sequence[Turn]) -> Heard:
+        """Return what would be kept of turns, and what not; each has its time."""
+        return hear(turns, {}, self._live.now, self._reading()[0])
+
+    def dropped(self, reader: Reader, session: str | None, limit: int) -> list[DroppedPiece]:
+        """Return the pieces of the last stored turns of which nothing is kept, with the reason of each, newest turn first."""
+        stored = self._store.turns.recent(reader, session, limit=limit)
+        previous: Previous = {}
+        heard = hear([turn for _, turn in stored], previous, self._live.now, self._reading()[0])
+        refused = {number for number, (_, turn) in enumerate(stored) if turn.text == REFUSED}
+        verdicts = [verdict for verdict in heard.verdicts if verdict.turn not in refused]
+        verdicts += [Verdict(Fate.DROPPED, _REFUSED, number, 0, len(REFUSED)) for number in refused]
+        kept = {memory.words for memory in self._store.turns.derived(reader, [key for key, _ in stored])}
+        found = []
+        for verdict in sorted(verdicts, key=lambda one: (one.turn, one.start), reverse=True):
+            key, turn = stored[verdict.turn]
+            words = turn.text[verdict.start : verdict.end].strip()
+            if words and words not in kept and verdict.reason != JOINT:
+                place = f"{key}:{verdict.start}-{verdict.end}"
+                found.append(DroppedPiece(place, words, verdict.reason, turn.speaker, turn.at, turn.session or ""))
+        return found
+
+    def keep(self, reader: Reader, piece: str, receipt: ReceiptRequest | None = None) -> Memory:
+        """Keep a piece of a stored turn that capture dropped, given as `dropped` names it."""
+        match = _PIECE.fullmatch(piece) if isinstance(piece, str) else None  # type: ignore[redundant-expr]
+        turn = self._store.turns.stored(reader, int(match[1])) if match else None
+        words = turn.text[int(match[2]) : int(match[3])].strip() if turn is not None and match else ""
+        if turn is None or match is None or not words:
+            raise NotFound("there is no such piece of a stored turn.", way_out="List the pieces with `engram dropped`.")
+        if turn.text == REFUSED:
+            raise InvalidContent("this reads as an attack on the model, and its words were not stored.")
+        kept = statement_by_hand(turn, words, self._reading()[0])
+        for memory in self._store.turns.derived(reader, [int(match[1])]):
+            if identity_of(memory) == identity_of(kept):
+                return memory
+        flagged = bool(screened(kept.text, self._live.now)["flagged"])
+        heard = Heard([turn], [Candidate(Statement(kept, ()), 0, flagged=flagged)], [], (), ())
+        give_vectors(self._tools, heard.candidates)
+        (draft,) = drafts(heard.turns, heard.candidates, self._live.now)
+        draft = replace(draft, memory=replace(draft.memory, tier=strictest(draft.memory.tier, turn.tier)))
+        space, only = space_of(self._tools.embedder), receipt and receipt.mapped(lambda memories: memories[0])
+        made = self._store.capture.write(reader, reader.scope, [], [draft], space=space, sources=[int(match[1])], receipt=only)
+        with without_deadline():  # it is durable
+            return self._store.memories.get(reader, [made[0].id])[0]
 
     def equip(self, embedder: Embedder | None, index: LiveIndex | None) -> None:
         """Go on with an encoder, or an index, that has come since."""
@@ -192,7 +264,10 @@ class Observer:
         """Read turns; `previous` holds the last turns of sessions, and is asked of the store where it lacks one."""
         for name in {turn.session or "" for turn in said} - set(previous):
             previous[name] = self._store.turns.last(reader, name) if name else None
-        return hear(said, previous, self._live.now, scan=self._distiller is not None)
+        reading, notes = self._reading()
+        heard = hear(said, previous, self._live.now, reading, scan=self._distiller is not None)
+        heard.notes += notes
+        return heard
 
     def _store_all(
         self,
@@ -212,7 +287,7 @@ class Observer:
             made = [replace(draft, memory=admitting.believed(draft.memory, now, settings)) for draft in made]
         again: dict[str, list[int]] = {}
         for candidate, twin in sifted.merged:
-            if candidate.quoted or heard.imported:
+            if candidate.is_echo or heard.imported:
                 continue  # an echo of what was recalled; or a file, which anyone can write
             if candidate.turn not in again.setdefault(twin, []):  # who repeats himself is one witness
                 again[twin].append(candidate.turn)
@@ -231,9 +306,52 @@ class Observer:
 
     def take_in(self, reader: Reader, thoughts: Sequence[Turn]) -> Report:
         """Keep statements that were in mind, as they stand, if they are new here and say something. They are no witnesses."""
-        heard = muse(thoughts, self._live.now)
+        heard = muse(thoughts, self._live.now, self._reading()[0])
         notes = give_vectors(self._tools, heard.candidates)
         return self._store_all(reader, heard, notes)
+
+    def remember_statements(
+        self,
+        reader: Reader,
+        memory: Memory,
+        timeout: float | None = None,
+        receipt: ReceiptRequest | None = None,
+        *,
+        tier: Sensitivity | None = None,
+        weigh: bool = False,
+        whole: bool = False,
+    ) -> Memory:
+        """Keep each statement of a text as a memory of its own; the answer is the first, with `others`. `whole`: as one memory.
+
+        The first is stored last and takes the receipt along: a request that was cut off finds the others when it is repeated.
+        """
+        check_memory(memory, self._live.now)  # before anything of it is stored
+        first, *rest = self._statements_of(memory, whole=whole)
+        if rest and not writable(reader).admits(memory.scope):
+            rest = []  # refused below
+        others: list[Memory] = []
+        for part in rest:
+            with without_deadline() if others else nullcontext():  # once something of it is stored, the rest is
+                others.append(self.remember(reader, part, None if others else timeout, tier=tier, weigh=weigh))
+        answered = receipt and receipt.mapped(lambda kept: _with_others(kept, others))
+        with without_deadline() if others else nullcontext():
+            kept = self.remember(reader, first, None if others else timeout, answered, tier=tier, weigh=weigh)
+        return _with_others(kept, others)
+
+    def _statements_of(self, memory: Memory, *, whole: bool) -> list[Memory]:
+        """Return the statements of a text as memories, each with the time that its words name; the text itself if it is one."""
+        text, now = memory.text, self._tools.env.now()
+        clean = self._clean(text).text.strip()
+        reading, _ = self._reading()
+        if not clean or reading.reader is None or clean != text.strip():
+            return [memory]
+        found = statements_to_remember(clean, now, reading)
+        sound = all(is_sound(said, self._live.now) for said in (clean, *(part.text for part in found)))
+        if len(found) == 1 or whole or not sound:
+            event = found[0] if len(found) == 1 else statement_to_remember(clean, now, reading)
+            return [memory if memory.happened_at or event.happened_at is None else _dated(memory, event)]
+        parts = [replace(memory, text=part.text, words_at=part.words_at) for part in found]
+        return [part if memory.happened_at else _dated(part, event) for part, event in zip(parts, found, strict=True)]
 
     def remember(
         self,
@@ -256,7 +374,8 @@ class Observer:
         check_memory(memory, self._live.now)  # before its words are cleaned and encoded; the store checks what is left of them
         check_name("category", memory.category, self._live.now)
         attributes = {name: self._clean(value).text for name, value in memory.attributes.items()}
-        memory = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
+        words = self.worth_keeping(memory.text)
+        memory = replace(memory, text=words, attributes=attributes, words_at=memory.words_at if words == memory.text else (0, 0))
         here = replace(reader, scope=memory.scope)
         said = Said.of(memory.text, memory.text, memory.speaker, None)
         names = known_as(memory, said) if memory.scope == reader.scope else []
@@ -401,6 +520,15 @@ class Observer:
     def backfill(self, reader: Reader) -> int:
         """Make the vectors that are missing; how many were made."""
         return 0 if self._tools.embedder is None else fill(self._store, reader, self._tools.embedder, page=256)
+
+
+def _with_others(kept: Memory, others: Sequence[Memory]) -> Memory:
+    """Return the answer of `remember`: a memory with the others of its text, each once."""
+    return replace(kept, others=tuple({other.id: other for other in others if other.id != kept.id}.values()))
+
+
+def _dated(memory: Memory, event: Proposition) -> Memory:
+    return replace(memory, happened_at=event.happened_at, happened_until=event.happened_until)
 
 
 def _with(report: Report, reading: Reading) -> Report:

@@ -29,7 +29,9 @@ class Batch:
             self.heard,
             turns=[self.heard.turns[number] for number in left],
             candidates=[
-                Candidate(one.statement, place[one.turn], vector=one.vector) for one in self.heard.candidates if one.turn in place
+                Candidate(one.statement, place[one.turn], vector=one.vector, flagged=one.flagged)
+                for one in self.heard.candidates
+                if one.turn in place
             ],
             verdicts=[replace(one, turn=place[one.turn]) for one in self.heard.verdicts if one.turn in place],
         )
@@ -116,7 +118,7 @@ def reported(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence
         merged += echoes
     verdicts = [
         *heard.verdicts,
-        *_verdicts(new, Fate.KEPT, "states something"),
+        *_verdicts(new, Fate.KEPT),
         *_verdicts(merged, Fate.MERGED, "says again what is known"),
         *_verdicts(corrected, Fate.DROPPED, "was corrected"),
     ]
@@ -130,6 +132,7 @@ def reported(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence
     )
 
 
-def _verdicts(candidates: Sequence[tuple[Candidate, str]], fate: Fate, why: str) -> Iterator[Verdict]:
+def _verdicts(candidates: Sequence[tuple[Candidate, str]], fate: Fate, reason: str = "") -> Iterator[Verdict]:
     for candidate, memory in candidates:
+        why = reason or candidate.statement.proposition.reason
         yield from (Verdict(fate, why, candidate.turn, start, end, memory) for start, end in candidate.statement.spans)

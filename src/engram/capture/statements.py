@@ -1,54 +1,44 @@
-"""Split a turn into atomic statements that stand by themselves, with a reason for every other character.
+"""Read a turn as statements: verbatim pieces of it, each with what is known about it, and a reason for every other character.
 
-Comes in: a turn, and the turn before it. Goes out: statements (who, what, when, what sort) with their places in the turn,
-and verdicts for what was dropped; together they cover every character of the turn exactly once. Pure: no model, no store,
-no clock. A person's speech is taken sentence by sentence; an assistant's answer and anything laid out as a document is
-taken in chunks, so that it can be found again without pretending that it is a fact about someone.
+Comes in: a turn, and the turn before it. Goes out: statements with their places in the turn, and verdicts for everything else;
+together they cover every character of the turn exactly once. No store and no clock.
+
+A turn is routed by its speaker and its shape first. Prose goes through the statement model (`pieces`). The output of tools, and
+code, logs, tables and quotations inside a message, are left to the stored turn. Long answers of an assistant are kept in chunks,
+so that they can be found again without pretending that they are facts about somebody.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 
-from engram.capture import categories, chunks, filler, redaction
+from engram.capture import categories, chunks, redaction, shapes
+from engram.capture.pieces import UNREAD, Piece, PieceWeights, pieces
+from engram.models.statement_reader import Judgement, StatementReader
 from engram.text import sentences
 from engram.text.dates import began, resolve
-from engram.text.english import phrases
-from engram.text.english.grammar import is_assistant, is_past, named, third_person
-from engram.text.terms import word_set
+from engram.text.english.grammar import is_assistant, named
+from engram.text.language import language_of
 from engram.types import Fate, Kind, Proposition, Turn, Verdict
-from engram.values.frozen import frozen, mutable
+from engram.values.frozen import frozen, replace
 
 Span = tuple[int, int]
 
-_DOCUMENT = 2_000  # characters: longer than this is pasted, not said
-_GROUP = 320  # characters that a statement and what leans on it may have together
-_ANSWER_WORDS = 8
-_QUESTION_SIZE = 160
-_LONGEST = 2_000  # characters of one statement; a sentence beyond it is cut
-_ASSISTANT_IMPORTANCE = 0.3
 
-_FIRST = re.compile(r"\b(?:i|i'm|i've|i'll|i'd|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
-_SECOND = re.compile(r"\b(?:you|your|yours|you're|you've|you'll|you'd)\b", re.IGNORECASE)
-_FINITE = word_set("i we my our is are was were am be been has have had do does did can could will would should must may might")
-_CLAUSE = re.compile(
-    r"(?:,|;)?\s+(?:and|but)\s+(?=(?:I|I['’](?:m|ve|ll|d)|my|we|we['’](?:re|ve|ll))\s)|;\s+(?=(?:I|My|my|We|we)\b)"
-)
-_JOINT = re.compile(r"[,;]?\s+(?=\S)")
-_SUBORDINATE = re.compile(
-    r"\b(?:if|when|whenever|because|that|who|which|while|since|though|although|as|so|where|after|before|until"
-    r"|unless|than|how|what|whether|both|between)\b",
-    re.IGNORECASE,
-)
-_CLAUSE_SUBJECT = re.compile(
-    r"^\W*(?:(?:\w+ly|yeah|yes|well|also|so|by the way|btw)[\s,]+)?(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Ww]e|[Ww]e['’](?:re|ve|ll))\s"
-)
-_NODDING = frozenset({"get", "hear", "feel", "know", "agree", "see"})
-_FRAGMENT = re.compile(r"(?!(?:I|I'm|I've|My|my|We|we|Our|He|She|They|It|he|she|they|it)\b)[A-Za-z'-]+(?:,? [a-z'-]+){0,2}[.!]*$")
-_SHARES = re.compile(r"\[[a-z]+s (?:an?|the|some|his|her|their|\d)\b")
-_ANSWERING = word_set("i i'm i've i'll i'd we we've we're it it's they they're he she there")
+@frozen(kw_only=True)
+class StatementWeights:
+    """Probabilities from which a piece is kept, by who said it and how; drops are few where the model is unsure."""
+
+    keep: float = 0.04  # talk with an assistant
+    keep_between_people: float = 0.1  # talk in which no assistant takes part
+    keep_one: float = 0.002  # the best piece of a turn in such talk, if no other is kept
+    keep_answer: float = 0.3  # an assistant's short message
+    keep_told: float = 0.05  # a piece of a text that somebody asked to be kept
+    keep_document: float = 0.05  # a text that was handed over to be kept
+    document: int = 2_000  # characters: longer than this is pasted, not said
+    answer: int = 600  # characters: a longer message of an assistant is kept in chunks
 
 
 @frozen
@@ -59,28 +49,52 @@ class Statement:
     spans: tuple[Span, ...]
 
 
-@mutable
-class _Group:
-    """Sentences that make one statement, as places in what is left of the turn; or one dropped sentence."""
+@frozen
+class Reading:
+    """The model and the thresholds that turns are read with; without a model each sentence is a statement."""
 
-    start: int
-    end: int
-    parts: list[Span]
-    reason: str = ""
-    question: bool = False
+    reader: StatementReader | None
+    weights: StatementWeights = StatementWeights()
+    borders: PieceWeights = PieceWeights()
+
+
+_Read = tuple[int, int, Proposition | None, str]
+"""A stretch of the turn: its place, and its statement or the reason why it is none."""
+
+_QUESTION_SIZE = 160
+_QUESTION_WORDS = 4
+_QUESTION_MARK = re.compile(r"[?？؟\u037e][\s\"'”’)\]!]*[^\w\s]*$")
+_ASSISTANT_IMPORTANCE = 0.3
+_LOOKED_AT = 300  # characters of a paragraph of an answer that may be small talk
+_TOOLS = frozenset({"tool", "function", "system"})
+_WORD = re.compile(r"[^\W_]")
+_WORDS = re.compile(r"[^\W\d_]+")
+_MARK = re.compile(r"[\s>]*(?:(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|#{1,6})[ \t]+)?")
+_CAPTION = re.compile(r"\[[^\[\]]{3,500}\]$")
+JOINT = "only joins two statements"
+NOT_KEPT = {
+    "request": "a request of the moment", "question": "a question", "greeting": "a greeting", "filler": "small talk",
+    "reaction": "a reaction", "joke": "a joke", "hypothetical": "hypothetical", "momentary": "true only for the moment",
+    "advice": "general advice", "quote": "a quotation", "code": "code", "tool": "tool output", "meta": "talk about the talk",
+}  # fmt: skip
+_KEPT = {
+    "fact": "states a fact", "preference": "states a preference", "commitment": "tells a plan", "moment": "tells of an event",
+    "decision": "states a decision", "relationship": "tells how people are related", "principle": "gives a standing instruction",
+    "correction": "corrects something", "entity": "names something", "skill": "tells of a skill",
+}  # fmt: skip
 
 
 def propositions(
-    turn: Turn, *, previous: Turn | None = None, number: int = 0, left: redaction.Cut | None = None
+    turn: Turn, reading: Reading, *, previous: Turn | None = None, number: int = 0, left: redaction.Cut | None = None
 ) -> tuple[list[Statement], list[Verdict]]:
-    """The statements of `turn`, and why the rest of it is not kept. `number` is the turn's place in its batch.
+    """Return the statements of a turn, and verdicts on the rest of it. `number` is the turn's place in its batch.
 
-    `left`: what is left of it, if that was found out before.
+    `left`: what is left of the turn after redaction, if that is known.
     """
     left = redaction.cut(turn.text) if left is None else left
     verdicts = [Verdict(Fate.DROPPED, piece.reason, number, piece.start, piece.end) for piece in left.removed]
     statements: list[Statement] = []
-    for start, end, proposition, reason in _read(left.text, turn, previous):
+    for start, end, proposition, reason in _covered(left.text, list(_read(left.text, turn, previous, reading))):
         places = left.original(start, end)
         if proposition is None:
             verdicts += [Verdict(Fate.DROPPED, reason, number, low, high) for low, high in places]
@@ -89,233 +103,310 @@ def propositions(
     return statements, sorted(verdicts, key=lambda verdict: verdict.start)
 
 
-def _read(text: str, turn: Turn, previous: Turn | None) -> Iterator[tuple[int, int, Proposition | None, str]]:
-    """Yield the pieces of the turn from end to end: (start, end, statement or None, reason)."""
-    assistant = is_assistant(turn.speaker)
-    if assistant or len(text) > _DOCUMENT or chunks.is_laid_out(text):
-        found = list(_document(text, turn, assistant))
-    else:
-        found = list(_speech(text, turn, previous))
+def _covered(text: str, found: list[_Read]) -> Iterator[_Read]:
+    """Yield the pieces, widened over white space and punctuation, and the words between them as joints, from end to end."""
+    if not found:
+        if text:
+            yield 0, len(text), None, "empty"
+        return
     begin = 0
-    for at, (_, end, proposition, reason) in enumerate(found):
-        stop = _border(text, end, found[at + 1][0]) if at + 1 < len(found) else len(text)
+    for at, (start, end, proposition, reason) in enumerate(found):
+        if _WORD.search(text, begin, start):
+            yield begin, start, None, JOINT
+            begin = start
+        following = found[at + 1][0] if at + 1 < len(found) else len(text)
+        joint = _WORD.search(text, end, following)
+        stop = joint.start() if joint else following
         yield begin, stop, proposition, reason
         begin = stop
-    if not found and text:
-        yield 0, len(text), None, "empty"
+    if begin < len(text):
+        yield begin, len(text), None, JOINT
 
 
-def _border(text: str, end: int, start: int) -> int:
-    """Return the place between two pieces where the second begins: a comma goes with the first, "and" with the second."""
-    mark = _JOINT.match(text, end, start)
-    return mark.end() if mark else start
-
-
-# ---- documents -------------------------------------------------------------------------------------------------
-
-
-def _document(text: str, turn: Turn, assistant: bool) -> Iterator[tuple[int, int, Proposition | None, str]]:
-    why_not = filler.boilerplate if assistant else filler.reason
-    who = _who(turn.speaker)
-    for piece in chunks.chunks(text, why_not, apart=not assistant):
-        said = text[max(piece.start, piece.body) : piece.end].strip()
-        if piece.reason or not filler.WORD.search(said):
-            yield piece.start, piece.end, None, piece.reason or "empty"
-            continue
-        body = said if piece.code else chunks.plain(said)
-        context = f"{piece.context}: " if piece.context and not body.startswith(piece.context) else ""
-        event = resolve(body, turn.at) if turn.at and not assistant else None
-        yield piece.start, piece.end, _proposition(
-            turn, f"{who}: {context}{body}", said,
-            categories.Sort("fact", categories.INFERRED, _ASSISTANT_IMPORTANCE if assistant else 0.4, Kind.PROPOSITION), event,
-        ), ""  # fmt: skip
-
-
-# ---- speech ----------------------------------------------------------------------------------------------------
-
-
-def _speech(text: str, turn: Turn, previous: Turn | None) -> Iterator[tuple[int, int, Proposition | None, str]]:
-    other = previous if previous is not None and previous.speaker != turn.speaker else None
-    asked = _question_of(other) if other else ""
-    groups = _grouped(text, _names(other))
-    if asked:
-        _keep_bare_answer(text, groups)
+def _read(text: str, turn: Turn, previous: Turn | None, reading: Reading) -> Iterator[_Read]:
+    """Yield the pieces of a turn by the way that its speaker and shape call for."""
+    speaker = " ".join(turn.speaker.split()).lower()
+    if speaker in _TOOLS:
+        yield from _whole(text, "tool output: the turn keeps it")
+    elif is_assistant(speaker):
+        plain = len(text) <= reading.weights.answer and not chunks.is_laid_out(text)
+        yield from _speech(text, turn, previous, reading) if plain else _answer(text, turn, reading)
+    elif len(text) > reading.weights.document or chunks.is_laid_out(text):
+        yield from _document(text, turn, reading)
     else:
-        _drop_fragments(text, groups)
-    first = True
-    for group in groups:
-        if group.reason:
-            yield group.start, group.end, None, group.reason
+        yield from _speech(text, turn, previous, reading)
+
+
+def _whole(text: str, reason: str) -> Iterator[_Read]:
+    if text.strip():
+        yield 0, len(text), None, reason
+
+
+def statements_to_remember(text: str, now: datetime, reading: Reading) -> list[Proposition]:
+    """Return the statements of a text that somebody asked to be kept. A piece that is none stays with the one before it.
+
+    The whole text is one statement if fewer than two pieces of it are, or if it holds more than prose.
+    """
+    turn = Turn(text, "", now)
+    found: list[Piece] = []
+    for block in shapes.blocks(text):
+        if block.shape != shapes.PROSE:
+            return [statement_to_remember(text, now, reading)]
+        for one in _judged(text[block.start : block.end], turn, "", reading):
+            piece = replace(one, start=block.start + one.start, end=block.start + one.end)
+            if found and (not _is_told(piece.judgement, reading.weights) or not _is_told(found[-1].judgement, reading.weights)):
+                best = max((found[-1], piece), key=lambda one: one.judgement.keep)
+                found[-1] = Piece(found[-1].start, piece.end, best.judgement, found[-1].carries)
+            else:
+                found.append(piece)
+    if sum(piece.judgement.keep >= _SURELY_TOLD for piece in found) < 2:
+        return [statement_to_remember(text, now, reading)]
+    starts = [piece.start + _mark(text[piece.start : piece.end]) for piece in found]
+    return [_bare(text[start : piece.end], piece, turn) for start, piece in zip(starts, found, strict=True)]
+
+
+_SURELY_TOLD = 0.5
+"""Probability of each of two statements from which a text is kept as several memories."""
+
+
+def _is_told(judgement: Judgement, weights: StatementWeights) -> bool:
+    """Return False for courtesies and questions. Whoever asks to keep "restart the workers" makes no request of the moment."""
+    return judgement.keep >= weights.keep_told or judgement.kind not in _IDLE or judgement.kind == "request"
+
+
+def statement_to_remember(text: str, now: datetime, reading: Reading) -> Proposition:
+    """Return a text as one statement, with the time that its words name."""
+    turn = Turn(text, "", now)
+    judged = _judged(text, turn, "", reading)
+    return _bare(text, judged[0], turn) if judged else Proposition(text=text, speaker="", category="fact", confidence=1.0)
+
+
+def statement_by_hand(turn: Turn, words: str, reading: Reading) -> Proposition:
+    """Return words of a turn as a statement that somebody chose to keep."""
+    language = language_of(words)
+    judged = _judged(words, turn, "", reading)
+    judgement = max((piece.judgement for piece in judged), key=lambda one: one.keep, default=UNREAD)
+    sort = replace(categories.sorted_by(words, judgement, language), confidence=categories.EXPLICIT)
+    return _proposition(turn, words, "", sort, "kept by hand", judgement.tense, language)
+
+
+def _bare(words: str, piece: Piece, turn: Turn) -> Proposition:
+    """Return a piece without a speaker's name before it."""
+    language = language_of(words)
+    sort = categories.sorted_by(words, piece.judgement, language)
+    made = _proposition(turn, words, piece.carries, sort, "", piece.judgement.tense, language)
+    head = made.words_at[0]
+    carried = (0, len(words)) if piece.carries else (0, 0)
+    return replace(made, text=made.text[head:], words_at=carried, passage="")
+
+
+# ── an assistant's long answers ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _answer(text: str, turn: Turn, reading: Reading) -> Iterator[_Read]:
+    """Yield an answer in chunks, each under its heading, without the small talk at its beginning and end."""
+    small_talk = _small_talk(text, turn, reading)
+    sort = categories.Sort("fact", categories.INFERRED, _ASSISTANT_IMPORTANCE, Kind.PROPOSITION)
+    for chunk in chunks.chunks(text, lambda sentence: small_talk.get(sentence.strip())):
+        yield _chunk(text, turn, chunk, sort)
+
+
+def _chunk(text: str, turn: Turn, chunk: chunks.Piece, sort: categories.Sort) -> _Read:
+    words = text[max(chunk.start, chunk.body) : chunk.end].strip()
+    if chunk.reason or not _WORD.search(words):
+        return chunk.start, chunk.end, None, chunk.reason or "empty"
+    body = words if chunk.code else chunks.plain(words)
+    heading = _shown(chunk.context)
+    carries = "" if body.startswith(heading) else heading
+    return chunk.start, chunk.end, _proposition(turn, body, carries, sort, "part of an answer"), ""
+
+
+def _small_talk(text: str, turn: Turn, reading: Reading) -> dict[str, str]:
+    """Return the sentences of the first and the last paragraph that say nothing, with the reason of each."""
+    found = sentences.spans(text)
+    edges = [found[0], *found[-2:]] if len(found) > 2 else found
+    reasons = {}
+    for start, end in edges:
+        said = text[start:end]
+        if end - start > _LOOKED_AT:
             continue
-        yield group.start, group.end, _statement(text, group, turn, other, asked if first else ""), ""
-        first = False
+        judged = pieces(reading.reader, turn.speaker, "", said, reading.borders)
+        if judged and all(piece.judgement.keep < 0.1 and piece.judgement.kind in _IDLE for piece in judged):
+            reasons[said] = NOT_KEPT[judged[0].judgement.kind]
+    return reasons
 
 
-def _names(other: Turn | None) -> frozenset[str]:
-    """The one who is addressed, by each part of the name."""
-    return frozenset(filler.words(other.speaker)) if other else frozenset()
+_IDLE = frozenset({"request", "question", "greeting", "filler", "reaction", "meta"})
 
 
-def _question_of(turn: Turn) -> str:
-    """The last question of a turn, if it ends with one that is worth repeating."""
-    if not filler.QUESTION_MARK.search(turn.text):
+# ── documents ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _document(text: str, turn: Turn, reading: Reading) -> Iterator[_Read]:
+    """Yield the statements of a document, each under its heading or lead-in; code and tables in chunks."""
+    sort = categories.Sort("fact", categories.INFERRED, 0.4, Kind.PROPOSITION)
+    is_long = len(text) > reading.weights.document
+    end = shapes.forwarded_at(text)
+    for chunk in chunks.chunks(text[:end], lambda _: None, apart=True):
+        if chunk.reason:
+            yield chunk.start, chunk.end, None, chunk.reason
+            continue
+        start = max(chunk.start, chunk.body)
+        if start > chunk.start and _WORD.search(text, chunk.start, start):
+            yield chunk.start, start, None, "heading"
+        blocks = [shapes.Block(start, chunk.end, shapes.CODE)] if chunk.code else _blocks(text, start, chunk.end)
+        heading = _shown(chunk.context)
+        for block in blocks:
+            said = text[block.start : block.end]
+            if block.shape == shapes.PROSE:
+                threshold = reading.weights.keep_document if is_long else reading.weights.keep
+                yield from _prose(said, block.start, turn, _judged(said, turn, "", reading), threshold, heading)
+            elif is_long and block.shape in (shapes.CODE, shapes.TABLE) and _WORD.search(said):
+                carries = "" if said.startswith(heading) else heading
+                yield block.start, block.end, _proposition(turn, said.strip(), carries, sort, reason="part of a document"), ""
+            else:
+                yield block.start, block.end, None, f"{block.shape}: the turn keeps it"
+    if end < len(text):
+        yield end, len(text), None, f"{shapes.FORWARDED}: the turn keeps it"
+
+
+def _shown(context: str) -> str:
+    """Return the headings and lead-ins above a piece, those nearest to it, in no more words than a piece may carry."""
+    most = PieceWeights().carried_words
+    parts = context.split(": ")
+    while len(parts) > 1 and len(" ".join(parts).split()) > most:
+        del parts[0]
+    return " ".join(": ".join(parts).split()[:most])
+
+
+def _blocks(text: str, start: int, end: int) -> list[shapes.Block]:
+    return [shapes.Block(start + one.start, start + one.end, one.shape) for one in shapes.blocks(text[start:end])]
+
+
+# ── speech ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _speech(text: str, turn: Turn, previous: Turn | None, reading: Reading) -> Iterator[_Read]:
+    other = previous if previous is not None and previous.speaker != turn.speaker else None
+    before = redaction.cut(other.text).text if other is not None else ""
+    asked = _question_of(before)
+    threshold, least = _thresholds(turn, other, reading.weights)
+    judged: list[tuple[shapes.Block, list[Piece]]] = []
+    for block in shapes.blocks(text):
+        said, is_prose = text[block.start : block.end], block.shape in (shapes.PROSE, shapes.HEADING)
+        judged.append((block, _judged(said, turn, before, reading) if is_prose else []))
+    best = max((piece.judgement.keep for _, found in judged for piece in found), default=0.0)
+    threshold = best if least <= best < threshold else threshold
+    for block, found in judged:
+        if block.shape not in (shapes.PROSE, shapes.HEADING):
+            yield block.start, block.end, None, f"{block.shape}: the turn keeps it"
+            continue
+        for one in _prose(text[block.start : block.end], block.start, turn, found, threshold, asked=asked):
+            yield one
+            if one[2] is not None:
+                asked = ""
+
+
+def _thresholds(turn: Turn, other: Turn | None, weights: StatementWeights) -> tuple[float, float]:
+    """Return the probability from which a piece is kept, and that from which the best piece of the turn is kept in any case."""
+    if is_assistant(turn.speaker):
+        return weights.keep_answer, 1.0
+    with_people = named(turn.speaker) != "the user" and (other is None or not is_assistant(other.speaker))
+    return (weights.keep_between_people, weights.keep_one) if with_people else (weights.keep, 1.0)
+
+
+def _judged(said: str, turn: Turn, before: str, reading: Reading) -> list[Piece]:
+    return pieces(reading.reader, turn.speaker, before, said, reading.borders)
+
+
+def _prose(
+    said: str, at: int, turn: Turn, found: list[Piece], threshold: float, heading: str = "", asked: str = ""
+) -> Iterator[_Read]:
+    """Yield the pieces of a stretch of prose that begins at `at`."""
+    language = language_of(said)
+    for piece in _with_captions(said, found, threshold):
+        start, end = piece.start + _mark(said[piece.start : piece.end]), piece.end
+        words = said[start:end]
+        if not _WORD.search(words):
+            yield at + start, at + end, None, "empty"
+            continue
+        judgement = piece.judgement
+        is_stated = judgement.keep >= threshold
+        if not is_stated and not categories.REMEMBER.search(words):
+            yield at + start, at + end, None, NOT_KEPT.get(_idle_kind(judgement), "says nothing that lasts")
+            continue
+        own = language_of(words) or language
+        sort = categories.sorted_by(words, judgement, own)
+        carries = piece.carries or (heading if heading and not words.startswith(heading) else "")
+        reason = f"{_KEPT[sort.category]} ({judgement.keep:.2f})" if is_stated else "was asked to be remembered"
+        yield at + start, at + end, _proposition(turn, words, carries, sort, reason, judgement.tense, own, asked), ""
+        asked = ""
+
+
+def _idle_kind(judgement: Judgement) -> str:
+    return max(NOT_KEPT, key=lambda kind: judgement.kinds.get(kind, 0.0)) if judgement.kind in NOT_KEPT else ""
+
+
+def _mark(words: str) -> int:
+    """Return the length of a bullet or a number before the words of an item. The number of a date ("3. Mai") is no such mark."""
+    found = _MARK.match(words)
+    if found is None or found.end() == len(words):
+        return 0
+    following = _WORDS.match(words, found.end())
+    return 0 if following and following.group().lower() in sentences.ORDINAL_MONTHS else found.end()
+
+
+def _with_captions(said: str, found: list[Piece], threshold: float) -> list[Piece]:
+    """Join a caption in brackets ("[shares a photo of a lake]") to a kept piece before it; else it is kept by itself."""
+    joined: list[Piece] = []
+    for piece in found:
+        last = joined[-1] if joined else None
+        if not _CAPTION.match(said[piece.start : piece.end]):
+            joined.append(piece)
+        elif last is not None and last.judgement.keep >= threshold:
+            joined[-1] = Piece(last.start, piece.end, last.judgement, last.carries)
+        else:
+            joined.append(replace(piece, judgement=replace(piece.judgement, keep=max(piece.judgement.keep, threshold))))
+    return joined
+
+
+def _question_of(said: str) -> str:
+    """Return the last question of a message, if the message ends with one that is worth repeating."""
+    if "?" not in said and "？" not in said and "؟" not in said:
         return ""
-    left = redaction.cut(turn.text).text  # the whole turn: its tail may begin inside a private part
-    text = left[-4 * _QUESTION_SIZE :]
-    found = [text[low:high] for low, high in sentences.spans(text)]
-    if len(left) > len(text):
+    tail = said[-4 * _QUESTION_SIZE :]
+    found = [tail[low:high] for low, high in sentences.spans(tail)]
+    if len(said) > len(tail):
         found = found[1:]  # cut off at the front
-    for sentence in reversed([part for part in found if not phrases.CAPTION.match(part)][-2:]):
-        if filler.is_substantive_question(sentence):
+    for sentence in reversed([part for part in found if not _CAPTION.match(part)][-2:]):
+        if _QUESTION_MARK.search(sentence[-12:]) and (len(sentence.split()) >= _QUESTION_WORDS or not sentence.isascii()):
             return " ".join(sentence.split())[-_QUESTION_SIZE:]
     return ""
 
 
-def _grouped(text: str, names: frozenset[str]) -> list[_Group]:
-    """The sentences of a turn, with what leans on a statement joined to it."""
-    groups: list[_Group] = []
-    for start, end in _clauses(text):
-        sentence = text[start:end]
-        reason = filler.reason(sentence, names) or ""
-        last = groups[-1] if groups and not groups[-1].reason else None
-        if phrases.CAPTION.match(sentence):
-            reason = ""
-            leans = last is not None
-        else:
-            leans = last is not None and _leans(sentence, reason) and end - last.start <= _GROUP
-        if leans and last is not None:
-            last.parts.append((start, end))
-            last.end = end
-        else:
-            groups.append(_Group(start, end, [(start, end)], reason, question=filler.is_question(sentence)))
-    return groups
+# ── statements ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _leans(sentence: str, reason: str) -> bool:
-    return (
-        reason in ("", "reaction", "filler") and phrases.LEANING.match(sentence) is not None and not filler.is_question(sentence)
-    )
-
-
-def _clauses(text: str) -> Iterator[Span]:
-    for start, end in sentences.spans(text):
-        for low, high in chunks.words_within(text, start, end, _LONGEST):
-            yield from _independent(text, low, high)
-
-
-def _independent(text: str, start: int, end: int) -> Iterator[Span]:
-    """ "I use Rust and I prefer tabs" → two; only if both sides have their own first person and nothing is subordinate."""
-    sentence = text[start:end]
-    if end - start >= 40 and "?" not in sentence and '"' not in sentence:
-        for joint in _CLAUSE.finditer(sentence):
-            left, right = sentence[: joint.start()], sentence[joint.end() :]
-            if _is_clause(left) and _is_clause(right) and not _SUBORDINATE.search(left):
-                yield start, start + joint.start()
-                yield from _independent(text, start + joint.end(), end)
-                return
-    yield start, end
-
-
-def _is_clause(part: str) -> bool:
-    return _CLAUSE_SUBJECT.match(part) is not None and len(filler.content(filler.words(part))) >= 2
-
-
-def _is_answer(text: str, group: _Group) -> bool:
-    """Does the statement need the question to be understood: yes or no, a fragment, a pronoun?"""
-    said = text[group.start : group.end]
-    found = filler.words(text[group.parts[0][0] : group.parts[0][1]])
-    if not found:
-        return False
-    if found[0] in phrases.YES_OR_NO or phrases.LEANING.match(said):
-        return True
-    return len(found) <= _ANSWER_WORDS and not any(word in _FINITE or "'" in word or is_past(word) for word in found)
-
-
-def _keep_bare_answer(text: str, groups: list[_Group]) -> None:
-    """ "Yes!" after a question says something if the turn says nothing else, and "Yes, I have one." always does."""
-    alone = all(group.reason for group in groups)
-    for group in groups:
-        if group.reason in ("greeting", "thanks"):
-            continue
-        found = filler.words(text[group.start : group.end])
-        answers = bool(found) and found[0] in phrases.YES_OR_NO and group.reason in ("reaction", "filler")
-        if answers and (alone or (len(found) >= 3 and found[1] in _ANSWERING and found[2] not in _NODDING)):
-            group.reason = ""
-        return
-
-
-def _drop_fragments(text: str, groups: list[_Group]) -> None:
-    """ "Less jargon": two or three plain words that answer nothing. A clause, a number or another script is no fragment."""
-    for group in groups:
-        said = text[group.start : group.end]
-        if group.reason or len(group.parts) > 1 or len(said) > 30 or not said.isascii():
-            continue
-        if _FRAGMENT.match(said) and not filler.is_clause(said):
-            group.reason = "fragment"
-
-
-def _statement(text: str, group: _Group, turn: Turn, other: Turn | None, asked: str) -> Proposition:
-    """Return a group of sentences as a proposition.
-
-    `asked` is the question that it answers: its words are how the answer will be looked for (measured on words
-    alone, LoCoMo dev: R@10 .66 with the question on bare answers only, .72 on every first answer).
-    """
-    said = " ".join(text[group.start : group.end].split())
-    parts = [" ".join(text[low:high].split()) for low, high in group.parts]
-    who = _who(turn.speaker)
-    bare = bool(asked) and not group.question and _is_answer(text, group)
-    if phrases.CAPTION.match(said):
-        told = f"{who} {said[1:-1]}" if _SHARES.match(said) else f"{who}: {said}"
-    elif group.question:
-        told = f"{who} asked: {said}"
-    elif bare:
-        told = f'{who}, asked "{asked}": {said}'
-    else:
-        told = _told(parts, turn.speaker, who, other) + (f' (asked: "{asked}")' if asked else "")
-    sort = categories.sort(said, inferred=bare or group.question)
-    return _proposition(turn, told, said, sort, _event(parts, turn.at))
-
-
-def _told(parts: list[str], speaker: str, who: str, other: Turn | None) -> str:
-    """In the third person if every sentence can be turned, else as it was said, after the speaker's name."""
-    bare = [_without_interjection(part, _names(other)) for part in parts]
-    turned = [third_person(part, speaker) for part in bare]
-    safe = all(new or not _FIRST.search(old) for new, old in zip(turned, bare, strict=True))
-    whole = " ".join(new or old for new, old in zip(turned, bare, strict=True))
-    if safe and turned[0] and not _SECOND.search(whole):
-        return whole
-    whom = f" to {named(other.speaker)}" if other and _SECOND.search(" ".join(bare)) and not is_assistant(other.speaker) else ""
-    return f"{who}{whom}: {' '.join(bare)}"
-
-
-def _without_interjection(sentence: str, names: frozenset[str]) -> str:
-    """Without "Yeah, " and "Thanks, Ann! " at the head, if enough is left."""
-    match = phrases.INTERJECTION.match(sentence)
-    start = match.end() if match else 0
-    vocative = filler.WORD.match(sentence, start)
-    if vocative and vocative.group().lower() in names and sentence[vocative.end() : vocative.end() + 1] in (",", "!", "."):
-        start = vocative.end() + 1
-    rest = sentence[start:].lstrip(" ,.!–—-")
-    if not start or len(filler.words(rest)) < (2 if _FIRST.match(rest) else 3):
-        return sentence
-    return rest[:1].upper() + rest[1:]
-
-
-def _event(parts: Iterable[str], at: datetime | None) -> tuple[datetime, datetime] | None:
-    if at is None:
-        return None
-    return next((found for part in parts if (found := resolve(part, at))), None)
-
-
-def _who(speaker: str) -> str:
-    name = named(speaker)
-    return name[:1].upper() + name[1:] if name.startswith("the ") else name
-
-
-def _proposition(turn: Turn, text: str, said: str, sort: categories.Sort, event: tuple[datetime, datetime] | None) -> Proposition:
+def _proposition(
+    turn: Turn,
+    words: str,
+    carries: str,
+    sort: categories.Sort,
+    reason: str,
+    tense: str = "none",
+    language: str = "",
+    asked: str = "",
+) -> Proposition:
+    """Return a statement: its words as they stand, with the speaker before them and what they carry behind them."""
+    who = named(turn.speaker)
+    head = f"{who[:1].upper()}{who[1:]}: " if who.startswith("the ") else f"{who}: "
+    text = f"{head}{words} [{carries}]" if carries else f"{head}{words}"
+    event = _event(words, turn, tense, language)
     return Proposition(
         text=text,
-        said=chunks.unnumbered(said),
+        words_at=(len(head), len(head) + len(words)),
+        passage=f'{text} (asked: "{asked}")' if asked else "",
+        reason=reason,
         speaker=turn.speaker,
         category=sort.category,
         confidence=sort.confidence,
@@ -323,5 +414,11 @@ def _proposition(turn: Turn, text: str, said: str, sort: categories.Sort, event:
         kind=sort.kind,
         happened_at=event[0] if event else None,
         happened_until=event[1] if event else None,
-        valid_from=began(said, turn.at) if turn.at is not None else None,
+        valid_from=began(words, turn.at, language=language) if turn.at is not None else None,
     )
+
+
+def _event(words: str, turn: Turn, tense: str, language: str) -> tuple[datetime, datetime] | None:
+    if turn.at is None or is_assistant(turn.speaker):
+        return None
+    return resolve(words, turn.at, language=language, tense=tense)

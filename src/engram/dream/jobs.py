@@ -12,11 +12,12 @@ from engram.dream.inference import INFER
 from engram.dream.job import Job
 from engram.dream.lifecycle import FADE
 from engram.dream.promotion import PROMOTE
+from engram.dream.recapture import RECAPTURE
 from engram.dream.rehearsal import REPLAY
 from engram.dream.summaries import GATHER
 from engram.errors import InvalidQuery
 
-JOBS: tuple[Job, ...] = (MERGE, SETTLE, REPLAY, PROMOTE, FADE, INFER, GATHER, LINK, GAPS)
+JOBS: tuple[Job, ...] = (RECAPTURE, MERGE, SETTLE, REPLAY, PROMOTE, FADE, INFER, GATHER, LINK, GAPS)
 CONSOLIDATE, DREAM = "consolidate", "dream"
 
 

@@ -14,7 +14,8 @@ from engram.index.vectors.tiers import VectorLimits
 from engram.types import Reader
 from engram.values.dreams import PassReport, PassStatus
 
-_DERIVED = ".derived"
+_NEW = (".derived", ".recaptured")
+"""Changes that make memories, whose vectors are made after the pass."""
 
 
 def run_pass(
@@ -22,7 +23,7 @@ def run_pass(
 ) -> PassReport:
     """Run these jobs to their end, and make the vectors of memories that they derived."""
     report = run(_context(vault, reader), jobs, vault.searcher, verb=verb, on_progress=on_progress)
-    if vault.embedder is not None and any(change.endswith(_DERIVED) for change in report.changes):
+    if vault.embedder is not None and any(change.endswith(_NEW) for change in report.changes):
         fill(vault.store, reader, vault.embedder, page=vault.live.now.embed_batch)
     return report
 

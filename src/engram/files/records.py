@@ -18,7 +18,7 @@ from engram.values.frozen import fields
 
 Plain = dict[str, Any]
 
-_NOT_EXPORTED = frozenset({"key", "scope", "tokens", "summary", "key_fact", "tag", "refs"})
+_NOT_EXPORTED = frozenset({"key", "scope", "tokens", "summary", "key_fact", "tag", "refs", "others"})
 """Fields that are computed again on import, or have a record of their own."""
 
 _EXPORTED = tuple(field.name for field in fields(Memory) if field.name not in _NOT_EXPORTED)
@@ -40,6 +40,7 @@ def of_memory(memory: Memory, turns: Iterable[int]) -> Plain:
         if isinstance(value, StrEnum):
             record[name] = value.value
     record["affect"] = list(astuple(memory.affect))
+    record["words_at"] = list(memory.words_at)
     return record
 
 
@@ -76,6 +77,9 @@ def memory_of(record: Mapping[str, Any]) -> tuple[Memory, tuple[int, ...]]:
         values["tier"] = _checked("tier", Sensitivity, record["tier"])
     if record.get("affect"):
         values["affect"] = Affect(*_checked("affect", _affect, record["affect"]))
+    if record.get("words_at"):  # archives before format 6 have none
+        start, end = _checked("words_at", _place, record["words_at"])
+        values["words_at"] = (start, end) if 0 <= start < end <= len(values["text"]) else (0, 0)
     values["attributes"] = _checked("attributes", _words, record.get("attributes") or {})
     values["scope"] = Scope(**_checked("scope", _scope, record.get("scope") or {}))
     return Memory(**values), tuple(
@@ -136,6 +140,11 @@ def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError
     return value
+
+
+def _place(value: Any) -> tuple[int, int]:
+    start, end = (_whole(number) for number in value)
+    return start, end
 
 
 def _words(value: Any) -> dict[str, str]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from engram.index.terms import STOP_WORDS
 from engram.text import sentences
-from engram.text.english.grammar import named, third_person
+from engram.text.english.grammar import named
 from engram.text.terms import terms, word_set
 from engram.text.tokens import count
 from engram.types import Turn
@@ -44,17 +44,12 @@ def split_sentences(text: str) -> list[str]:
 
 
 def statement(turn: Turn, most: int = _STATEMENT_TOKENS) -> str:
-    """Return a turn as one self-contained statement; empty for small talk.
-
-    It is the sentence with most content words, put into the third person.
-    """
+    """Return the sentence of a turn with most content words, after its speaker's name; empty for small talk."""
     ranked = sorted(split_sentences(turn.text), key=lambda sentence: -len(content_words(sentence)))
     if not ranked or not content_words(ranked[0]):
         return ""
-    in_third_person = third_person(ranked[0], turn.speaker)
     name = named(turn.speaker)
-    text = in_third_person or f"{name[:1].upper()}{name[1:]}: {ranked[0]}"
-    return shorten(f"{text[:1].upper()}{text[1:]}", most)
+    return shorten(f"{name[:1].upper()}{name[1:]}: {ranked[0]}", most)
 
 
 def shorten(text: str, most: int) -> str:

@@ -63,19 +63,22 @@ class MemoryRules:
         return edges.reinforced(known, stated, now, self._live.tuned(EdgeWeights))
 
     def read(self, memory: Memory, facts: Sequence[Fact] | None = None) -> ParsedText:
-        """Return the facts and mentions of a memory's text. `facts`: given if they are known without reading it.
+        """Return the facts and mentions of a memory's words. `facts`: given if they are known without reading it.
 
-        Nothing is read as a fact from an assistant's words. Entities are listed in the clear, so a sealed memory mentions none.
+        Nothing is read as a fact from an assistant's words, nor by the patterns of English from another language. Entities are
+        listed in the clear, so a sealed memory mentions none.
         """
         from engram.text.english import entities  # late, as the module says
         from engram.text.english import facts as statements
+        from engram.text.language import language_of
         from engram.types import Sensitivity, Source
         from engram.values.facts import ParsedText
 
         if facts is None:
-            facts = () if memory.source is Source.ASSISTANT else statements.facts(memory.text, memory.speaker)
+            foreign = memory.source is Source.ASSISTANT or language_of(memory.words) not in ("en", "")
+            facts = () if foreign else statements.facts(memory.words, memory.speaker)
         is_clear = memory.tier is Sensitivity.CLEARTEXT
-        return ParsedText(tuple(facts), entities.mentions(memory.text, memory.speaker) if is_clear else ())
+        return ParsedText(tuple(facts), entities.mentions(memory.words, memory.speaker) if is_clear else ())
 
     def record_mentions(self, table: EntityTable, memory: int, mentions: Sequence[Mention]) -> None:
         """Store the entities that a memory mentions, and merge or rename those that it identifies."""

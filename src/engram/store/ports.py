@@ -168,6 +168,7 @@ class CapturePort(Protocol):
         again: Mapping[str, Sequence[int]] | None = None,
         wait: bool = False,
         stated: Sequence[Fact] | None = None,
+        sources: Sequence[int] = (),
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
@@ -191,6 +192,15 @@ class TurnsPort(Protocol):
 
     def of(self, reader: Reader, memory_id: str) -> list[Turn]:
         """Return the turns a memory came from, verbatim."""
+
+    def sources(self, reader: Reader, keys: Sequence[int]) -> list[tuple[int, int, Turn]]:
+        """Return (memory's key, turn's key, turn) for each turn that these memories came from."""
+
+    def recent(self, reader: Reader, session: str | None, *, limit: int) -> list[tuple[int, Turn]]:
+        """Return the last turns of a session, or of the reader's scope, with their keys, oldest first."""
+
+    def stored(self, reader: Reader, key: int) -> Turn | None:
+        """Return the turn of this key in the reader's scope."""
 
     def last(self, reader: Reader, session: str) -> Turn | None:
         """Return the last turn of this session in the reader's scope."""
@@ -237,8 +247,8 @@ class VectorsPort(Protocol):
     def visible(self, reader: Reader, space: str, *, where: Filter = Filter()) -> Iterator[tuple[int, bytes]]:
         """Yield the keys and vectors that this reader may search."""
 
-    def missing(self, reader: Reader, space: str, *, after: int, limit: int) -> list[tuple[int, str, str]]:
-        """Return active memories without a vector in a space: (key, speaker, text)."""
+    def missing(self, reader: Reader, space: str, *, after: int, limit: int) -> list[tuple[int, str, str, str]]:
+        """Return active memories without a vector in a space: (key, speaker, text, passage or "")."""
 
     def lacks(self, reader: Reader, space: str) -> bool:
         """Return True if some of the oldest or newest memories have no vector."""

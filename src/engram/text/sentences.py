@@ -23,7 +23,7 @@ Span = tuple[int, int]
 # Never at the end of a sentence: a name follows.
 _TITLES = word_set(
     "mr mrs ms mx dr prof st mt sr sra srta herr frau hr fr gen col capt lt sgt maj vs e.g i.e eg ie cf viz"
-    " approx ca dept"
+    " approx ca dept acc resp incl excl"
     " z.b d.h u.a bzw vgl bsp p.ej т.е г ул им см"
 )
 # Not at the end when a number follows.
@@ -39,6 +39,18 @@ _OPENERS = word_set(
     " while since because however also as in on at for from with no not yes well now thanks thank hey hi please let let's"
     " do does did is are was were can could will would should have has"
 )
+
+_SUBJECTS = word_set("i i'm i've i'll i'd we we're we've they they're he he's she she's it it's you my our your this that the")
+"""Words that begin a sentence also where nobody writes capitals: "i'm 34. i live in graz"."""
+
+_ORDINAL = re.compile(r"(?:\d{1,2}\.){0,2}\d{1,4}")
+_COUNTED = re.compile(r"\b(?:der|die|das|dem|den|des|zum|vom|beim)\s{1,2}\d{1,2}$", re.IGNORECASE)
+"""A number after a German article, as in "das 2. Mal"."""
+ORDINAL_MONTHS = word_set(
+    "januar jänner februar märz april mai juni juli august september oktober november dezember jan feb mär apr jun jul aug sep"
+    " sept okt nov dez januari februari maart mei augustus tammikuuta leden únor enero"
+)
+"""Months after which languages write an ordinal with a point."""
 
 _UNSPACED_MARKS = "。！？｡．"
 _SPACED_MARKS = ".!?…‽؟۔।॥።፧։။៕។᙮᠃"
@@ -163,13 +175,17 @@ def _ends_sentence(text: str, mark: re.Match[str], end: int) -> bool:
     word = following.group() if following else ""
     if sign != ".":
         return not word[:1].islower() or sign[0] not in ".…!?"  # "well… no", '"Stop!" he said'
-    if _ITEM_NUMBER.search(text, max(0, mark.start() - _WORD_LOOK_BACK), mark.start()):
+    looked_at = max(0, mark.start() - _WORD_LOOK_BACK)
+    if _ITEM_NUMBER.search(text, looked_at, mark.start()) or (word and _COUNTED.search(text, looked_at, mark.start())):
         return False
-    last = _LAST_WORD.search(text, max(0, mark.start() - _WORD_LOOK_BACK), mark.start())
+    last = _LAST_WORD.search(text, looked_at, mark.start())
     return last is None or _is_no_abbreviation(last.group().lower(), word)
 
 
 def _is_no_abbreviation(last: str, following: str) -> bool:
+    goes_on = following[:1].islower() and following.replace("’", "'") not in _SUBJECTS
+    if _ORDINAL.fullmatch(last) and (goes_on or following.lower() in ORDINAL_MONTHS):
+        return False  # "am 3. Mai", "zum 31.12. kündbar"
     if last in _TITLES or (last in _BEFORE_NUMBERS and following[:1].isdigit()):
         return False
     if last in _ENDINGS or ("." in last and len(last.rsplit(".", 1)[1]) == 1) or (len(last) == 1 and last.isalpha()):

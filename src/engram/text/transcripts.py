@@ -60,12 +60,6 @@ _LABELS = word_set(
 )
 
 
-def speaker_of(line: str) -> str | None:
-    """Return the speaker of a line that begins with a name and a colon, else None."""
-    match = _speaker_match(line)
-    return match.group("name") if match else None
-
-
 def speeches(text: str) -> list[Speech] | None:
     """Return the speeches of a text in order; None if it is no conversation."""
     blocks: list[tuple[re.Match[str] | None, list[str]]] = []

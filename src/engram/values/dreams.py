@@ -1,6 +1,7 @@
 """Changes that a background pass makes: jobs propose them, and the store applies a page of them in one transaction.
 
-A pass never changes the text of a memory and never deletes one. Memories are named by id.
+A pass never changes the text of a memory and never deletes one; statements that are read anew are new memories. Memories are
+named by id.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from enum import StrEnum
 
 from engram.values.edges import Edge
 from engram.values.frozen import field, frozen
-from engram.values.memories import Fact, Memory
+from engram.values.memories import Draft, Fact, Memory
 from engram.values.recall import Report
 
 
@@ -90,6 +91,18 @@ class Derive:
 
 
 @frozen
+class Recapture:
+    """Replace memories that were captured from one turn by the statements read from the same turn anew.
+
+    The old ones become superseded, each linked from the statement that has most of its words.
+    """
+
+    memories: tuple[str, ...]
+    drafts: tuple[Draft, ...]
+    heirs: tuple[int, ...]  # for each of the memories, the number of the draft that takes its place
+
+
+@frozen
 class SettleContradiction:
     """Settle a contradiction of this memory: the older statement is outdated if the newer one has better evidence (K2)."""
 
@@ -112,7 +125,9 @@ class Recheck:
     at: datetime | None
 
 
-ProposedChange = Merge | Archive | SetLayer | Reweigh | Rehearse | AddLink | RemoveLink | Derive | SettleContradiction | RecordGap
+ProposedChange = (
+    Merge | Archive | SetLayer | Reweigh | Rehearse | AddLink | RemoveLink | Derive | Recapture | SettleContradiction | RecordGap
+)
 Proposal = ProposedChange | Recheck
 
 
@@ -181,6 +196,8 @@ def proposal_ids(revision: Proposal) -> tuple[str, ...]:
             return edge.source, edge.target
         case Derive(sources=sources):
             return sources
+        case Recapture(memories=memories):
+            return memories
         case _:
             return (revision.memory,)
 

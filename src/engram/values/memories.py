@@ -77,6 +77,16 @@ class Affect:
 NEUTRAL = Affect()
 
 
+def _words_in(text: str, words_at: tuple[int, int]) -> str:
+    """Return the verbatim words of a text; all of it if it is nothing else."""
+    return text[slice(*words_at)] if words_at[1] else text
+
+
+def _carried_in(text: str, words_at: tuple[int, int]) -> str:
+    """Return the words in brackets behind the verbatim words of a text."""
+    return text[words_at[1] :].strip()[1:-1] if words_at[1] else ""
+
+
 @frozen(kw_only=True)
 class Memory:
     """A stored memory. `id` is for people and links, `key` for indexes and edges; the store assigns both."""
@@ -118,6 +128,18 @@ class Memory:
     screened: int = 0  # the version of the injection rules that screened it; 0 if none did
     refs: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
+    words_at: tuple[int, int] = (0, 0)  # the place of the verbatim words in the text; (0, 0) if the text is nothing else
+    others: tuple[Memory, ...] = ()  # set by `remember`: the other memories made of the same text
+
+    @property
+    def words(self) -> str:
+        """The speaker's own words, without the name before them and the words carried behind them."""
+        return _words_in(self.text, self.words_at)
+
+    @property
+    def carries(self) -> str:
+        """The earlier words that the statement needs to be understood; empty if it stands alone."""
+        return _carried_in(self.text, self.words_at)
 
 
 @frozen
@@ -133,28 +155,48 @@ class Fact:
 
 @frozen(kw_only=True)
 class Draft:
-    """A memory to be stored, with the indexes of its turns in the batch, and its vector if there is one."""
+    """A memory to be stored, with the indexes of its turns in the batch, and its vector if there is one.
+
+    passage: what its vector is made of, if that is not its text.
+    """
 
     memory: Memory
     turns: tuple[int, ...] = ()
     vector: bytes | None = None
     facts: tuple[Fact, ...] | None = None  # its facts, where they are known without reading the text
+    passage: str = ""
 
 
 @frozen(kw_only=True)
 class Proposition:
-    """A statement taken from a turn: `text` is self-contained, `said` the verbatim words."""
+    """A statement taken from a turn.
+
+    text: the words with their speaker and what they carry. words_at: the place of the verbatim words in it. passage: what is
+    encoded, if it is not the text. reason: why it is kept.
+    """
 
     text: str
-    said: str
     speaker: str
     category: str
     confidence: float
     importance: float = 0.5
     kind: Kind = Kind.PROPOSITION
+    words_at: tuple[int, int] = (0, 0)
+    passage: str = ""
+    reason: str = ""
     happened_at: datetime | None = None
     happened_until: datetime | None = None
     valid_from: datetime | None = None  # the start of an ongoing state, if the words name it
+
+    @property
+    def words(self) -> str:
+        """The verbatim words of the statement."""
+        return _words_in(self.text, self.words_at)
+
+    @property
+    def carries(self) -> str:
+        """The earlier words that the statement needs to be understood."""
+        return _carried_in(self.text, self.words_at)
 
 
 @frozen

@@ -21,6 +21,18 @@ class Turn:
 
 
 @frozen
+class DroppedPiece:
+    """A piece of a stored turn of which nothing is kept, with the reason. `piece`: its name for `keep`."""
+
+    piece: str
+    words: str
+    reason: str
+    speaker: str
+    at: datetime | None
+    session: str
+
+
+@frozen
 class PendingTurn:
     """A turn that a language model has not read yet, with its key and the time since which it waits."""
 

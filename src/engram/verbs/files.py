@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from engram.capture.imports import Admitted, Arrival
-from engram.capture.turns import hear
 from engram.files.export import export_vault
 from engram.files.imports import FiledMemory, Imported, Progress, import_files
 from engram.types import Edge, Reader, Report, Turn
@@ -83,7 +82,7 @@ class _Target:
         known = self._vault.store.turns.known_refs(self.reader, [turn.ref for turn in turns if turn.ref])
         now = self._vault.env.now()
         new = [Turn(t.text, t.speaker, t.at or now, t.session, t.ref) for t in turns if not t.ref or t.ref not in known]
-        read = hear(new, {}, self._vault.live.now)
+        read = self._vault.observer.preview(new)
         counts = {"turns": len(new), "kept": len(read.candidates), "dropped": len(read.verdicts)}
         return {**counts, "known": len(turns) - len(new)}
 

@@ -11,7 +11,7 @@ from engram.errors import InvalidContent, InvalidQuery
 from engram.log import Log
 from engram.types import Kind, Memory, Page, Report, Scope, Sensitivity, Source, Status, StatusChange, Turn, Version
 from engram.values.query import Filter
-from engram.verbs.view import View, id_of
+from engram.verbs.view import View, id_of, ids_of
 
 log = Log("engram")
 
@@ -48,8 +48,12 @@ def remember(
     attributes: Mapping[str, str] | None = None,
     tier: Sensitivity | str | None = None,
     timeout: float | None = None,
+    whole: bool = False,
 ) -> Memory:
-    """Store one statement, durably, in the reader's scope or in `scope`. A statement that is stored already is corroborated.
+    """Store a statement, durably, in the reader's scope or in `scope`. A statement that is stored already is corroborated.
+
+    A text of several statements becomes several memories: the answer is the first, and `others` holds the rest.
+    whole: store the text as one memory.
 
     importance: from 0 to 1; by default 0.5, which novelty raises.
     tier: its protection (`cleartext`, `sensitive`, `confidential`); by default its words decide.
@@ -69,10 +73,14 @@ def remember(
     )
     protection = _tier(tier)
     weigh = importance is None
-    write = partial(view.vault.observer.remember, view.reader, draft, timeout=timeout, tier=protection, weigh=weigh)
-    memory = view.write_once(("remember", draft, protection), write, id_of, view.stored)
-    if memory.flagged:
-        log.warning(_FLAGGED, memory.id)
+    whole = whole or kind is Kind.SKILL
+    write = partial(
+        view.vault.observer.remember_statements, view.reader, draft, timeout=timeout, tier=protection, weigh=weigh, whole=whole
+    )
+    memory = view.write_once(("remember", draft, protection, whole), write, ids_of, view.stored_together)
+    for one in (memory, *memory.others):
+        if one.flagged:
+            log.warning(_FLAGGED, one.id)
     return memory
 
 

@@ -1,4 +1,4 @@
-"""The verbs of conversations: capture turns, and run one message with its answer."""
+"""The verbs of conversations: capture turns, list and keep what capture dropped, and run one message with its answer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from functools import partial
 from engram.capture.reports import report_from_text, report_to_text
 from engram.context.run import Run
 from engram.errors import InvalidContent
-from engram.types import Report, Turn
-from engram.verbs.view import View
+from engram.store.limits import StoreLimits
+from engram.types import DroppedPiece, Memory, Report, Turn
+from engram.verbs.view import View, id_of, require_positive
 
 
 def observe(view: View, *turns: Turn, user: str | None = None, assistant: str | None = None) -> Report:
@@ -36,6 +37,21 @@ def ingest(view: View, turns: Iterable[Turn] | str, *, progress: Callable[[int],
     comparable = turns if isinstance(turns, Sequence) else ()  # an iterator can be read only once
     write = partial(view.vault.observer.ingest_all, view.reader, turns, view.vault.session, progress)
     return view.write_once(("ingest", comparable), write, report_to_text, report_from_text)
+
+
+def dropped(view: View, *, session: str | None = None, limit: int = 50) -> list[DroppedPiece]:
+    """Return the pieces of the last `limit` turns, of a session or of the reader's scope, of which nothing is kept, and why.
+
+    The stored turns are read anew, by the present rules. `keep` keeps a piece.
+    """
+    require_positive("limit", limit)
+    return view.vault.observer.dropped(view.reader, session, min(limit, view.vault.live.tuned(StoreLimits).page_limit))
+
+
+def keep(view: View, piece: str) -> Memory:
+    """Keep a piece of a stored turn that capture dropped. piece: its name, as `dropped` gives it."""
+    write = partial(view.vault.observer.keep, view.reader, piece)
+    return view.write_once(("keep", piece), write, id_of, view.stored)
 
 
 def begin(

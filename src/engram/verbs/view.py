@@ -13,6 +13,7 @@ from engram.recall.knowledge import KnowledgeAssessor
 from engram.store.receipts import AlreadyDone, Write, write_once
 from engram.types import Memory, Reader
 from engram.values.episodes import EpisodeOutcome
+from engram.values.frozen import replace
 from engram.vault import OpenVault
 
 T = TypeVar("T")
@@ -45,6 +46,11 @@ def id_of(memory: Memory) -> str:
     return memory.id
 
 
+def ids_of(memory: Memory) -> str:
+    """Return the text of the receipt of a write whose answer is a memory with others."""
+    return " ".join((memory.id, *(other.id for other in memory.others)))
+
+
 class View:
     """An open vault as one reader sees it. key: the idempotency key of the next write (`keyed`)."""
 
@@ -74,6 +80,11 @@ class View:
         if not memories:
             raise NotFound("this write was made before, and its memory has been erased since.")
         return memories[0]
+
+    def stored_together(self, ids: str) -> Memory:
+        """Return the memories of a receipt as they are now, the first of them with the others."""
+        first, *rest = ids.split()
+        return replace(self.stored(first), others=tuple(self.vault.store.memories.get(self.reader, rest)) if rest else ())
 
     def write_once(
         self,

@@ -164,7 +164,7 @@ def test_any_settings_file_is_read_or_refused(tmp_path: Path, monkeypatch: pytes
 
 FIELDS = (
     "type", "text", "id", "kind", "at", "speaker", "number", "scope", "turns", "weight", "source", "target", "status",
-    "confidence", "importance", "attributes", "tier", "learned_at", "accesses",
+    "confidence", "importance", "attributes", "tier", "learned_at", "accesses", "words_at",
 )  # fmt: skip
 
 
@@ -178,6 +178,30 @@ def test_any_record_of_an_archive_is_imported_or_refused(record: dict[str, Any])
         except EngramError:
             continue
         assert made is not None
+
+
+@FEW
+@given(place=ANY | st.lists(st.integers(-3, 30), max_size=4), text=st.text(max_size=20))
+def test_the_place_of_the_words_in_a_record_lies_in_its_text_or_is_refused(place: Any, text: str) -> None:
+    """§10.24.3: whatever place a file names, a memory has words."""
+    record = records.of_memory(Memory(text=text, id="x", category="fact"), ())
+    try:
+        memory, _ = records.memory_of({**record, "words_at": place})
+    except EngramError:
+        return
+    assert 0 <= memory.words_at[0] <= memory.words_at[1] <= len(text)
+    assert memory.words in text
+    assert memory.carries in text
+
+
+@FEW
+@given(piece=TEXT | st.builds("{}:{}-{}".format, *([st.integers(-2, 10**20)] * 3)))
+def test_any_name_of_a_piece_keeps_words_of_ones_own_turn_or_is_refused(mem: Engram, piece: str) -> None:
+    """S3: nobody's words are reached by a number that was made up."""
+    before = held(mem)
+    with pytest.raises(EngramError):
+        mem.keep(piece)
+    assert held(mem) == before
 
 
 @FEW

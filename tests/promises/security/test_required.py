@@ -179,9 +179,8 @@ def test_no_answer_schema_can_hold_a_vector(mem: Engram) -> None:
 
 def test_attributes_tiers_and_facts_of_a_confidential_memory_are_sealed_too(mem: Engram, path: Path) -> None:
     """§10.24.2, I16: its names, which would be stored in plaintext, are not made entities."""
-    kept = mem.remember(
-        "Zqorvath Blimm lives in Zqalborg, her card is 4111 1111 1111 1111", attributes={"whose": "zqattribute"}, category="fact"
-    )
+    text = "Zqorvath Blimm lives in Zqalborg, her card is 4111 1111 1111 1111"
+    kept = mem.remember(text, attributes={"whose": "zqattribute"}, category="fact", whole=True)
     assert kept.tier is Sensitivity.CONFIDENTIAL
     held = image(path).lower()
     assert [word for word in (b"zqorvath", b"zqalborg", b"zqattribute", b"4111") if word in held] == []

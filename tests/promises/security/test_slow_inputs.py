@@ -14,11 +14,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.capture import categories, chunks, filler, priority, redaction, turns
+from engram.capture import categories, chunks, redaction, shapes, statements, turns
+from engram.capture.statements import Reading
 from engram.errors import EngramError
 from engram.guard import injection, personal_data, secrets
 from engram.index import terms as index_terms
 from engram.models import language_models
+from engram.models.statement_reader import StatementReader
 from engram.recall import plan, reason
 from engram.rules import abridgement, gaps, topics
 from engram.serve.hook import events
@@ -48,8 +50,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "entities": lambda text: entities.mentions(text, "user"),
     "facts": lambda text: facts.facts(text, "user"),
     "fences": marks.fence,
-    "filler": filler.reason,
-    "hearing": lambda text: turns.hear([Turn(text, "user", NOW, "s")], {}, Settings()),
+    "hearing": lambda text: turns.hear([Turn(text, "user", NOW, "s")], {}, Settings(), Reading(None)),
     "intents": lambda text: plan.analyze(text, NOW),
     "leaning": topics.dependence,
     "marks": lambda text: redaction.cut(text, catch_secrets=True),
@@ -59,7 +60,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "questions that ask nothing": index_terms.asks_nothing,
     "secrets": secrets.find,
     "sentences": sentences.spans,
-    "signals": priority.scan,
+    "shapes": shapes.blocks,
     "substance": lambda text: informativeness.told(text, "user"),
     "terms": terms.terms,
     "tiers": abridgement.tiers,
@@ -72,6 +73,12 @@ READERS: dict[str, Callable[[str], object]] = {
     "tokens": tokens.count,
     "transcripts": transcripts.speeches,
 }
+MODEL = Reading(StatementReader())
+READERS_WITH_THE_MODEL: dict[str, Callable[[str], object]] = {
+    "hearing": lambda text: turns.hear([Turn(text, "user", NOW, "s")], {}, Settings(), MODEL),
+    "hearing an assistant": lambda text: turns.hear([Turn(text, "assistant", NOW, "s")], {}, Settings(), MODEL),
+    "remembering": lambda text: statements.statements_to_remember(text, NOW, MODEL),
+}
 REPEATED = (
     "a", "A", " ", "\n", ".", "-", "#", "<", "[", "{", "(", '"', ":", "@", "0", "_", "\\", "é", "漢", "漢。", "\u200b", "a ",
     "Ab ", "A. ", "a@b.co ", "0-", "0 ", "1. ", "- a\n", "Ann: x\n", "Ann: ", "of the ", "and Bob ", "I ", "my name is Ab ",
@@ -79,6 +86,17 @@ REPEATED = (
     "三月", "vom 3. ", "de 3 a ", "jeden Montag, ",
     "> ", "| a ", "ignore all ", "1.2.3.", "4111 ", "passport no ", "member id ", "because ", '{"a":', '(asked: "',
 )  # fmt: skip
+
+
+REPEATED_FOR_THE_MODEL = ("a ", "漢", "I went home. ", "- a\n", "\x0c")
+ALMOST_A_LOG = (
+    ("$ ", "a", "\t"),
+    ("2026-03-02 09:14", " ", "\n"),
+    ("at a(", "b", "\n"),
+    ("a  ", "b ", "\n"),
+    ("09:14:07", " ", "\n"),
+)
+"""A beginning, a piece to repeat, and an end that shows that the line is no log."""
 
 
 def cpu_s(read: Callable[[str], object], text: str) -> float:
@@ -92,17 +110,36 @@ def growth(read: Callable[[str], object], short: str, long: str) -> float:
     return min(cpu_s(read, long) for _ in range(2)) / max(min(cpu_s(read, short) for _ in range(3)), 1e-4)
 
 
+def slow_growth(read: Callable[[str], object], made: Callable[[int], str]) -> float | None:
+    """Return how much longer the long text takes, if that is above the bar each of three times."""
+    short, long = made(SHORT), made(LONG)
+    if cpu_s(read, long) < MEASURABLE_S:
+        return None
+    ratio = 0.0
+    for _ in range(3):  # a quadratic reader is above the bar each time
+        ratio = growth(read, short, long)
+        if ratio <= MOST:
+            return None
+    return round(ratio, 1)
+
+
+def slow_pieces(read: Callable[[str], object], pieces: tuple[str, ...]) -> dict[str, float]:
+    cpu_s(read, "Tables and patterns are loaded at their first use, on Monday too.")
+    found = {piece: slow_growth(read, lambda length, piece=piece: (piece * length)[:length]) for piece in pieces}  # type: ignore[misc]
+    return {piece: ratio for piece, ratio in found.items() if ratio is not None}
+
+
 @pytest.mark.parametrize("name", READERS)
 def test_eight_times_the_text_takes_far_less_than_its_square(name: str) -> None:
     """A text that is refused is refused as fast."""
-    read = READERS[name]
-    cpu_s(read, "Tables and patterns are loaded at their first use, on Monday too.")
-    slow = {}
-    for piece in REPEATED:
-        short, long = ((piece * length)[:length] for length in (SHORT, LONG))
-        if cpu_s(read, long) < MEASURABLE_S:
-            continue
-        ratios = (growth(read, short, long) for _ in range(3))  # a quadratic reader is above the bar each time
-        if all((last := ratio) > MOST for ratio in ratios):
-            slow[piece] = round(last, 1)
-    assert slow == {}
+    assert slow_pieces(READERS[name], REPEATED) == {}
+
+
+@pytest.mark.parametrize("name", READERS_WITH_THE_MODEL)
+def test_eight_times_the_text_takes_far_less_than_its_square_with_the_statement_model(name: str) -> None:
+    assert slow_pieces(READERS_WITH_THE_MODEL[name], REPEATED_FOR_THE_MODEL) == {}
+
+
+@pytest.mark.parametrize(("begin", "piece", "end"), ALMOST_A_LOG)
+def test_a_line_that_is_almost_a_log_is_read_in_time_that_grows_with_its_length(begin: str, piece: str, end: str) -> None:
+    assert slow_growth(shapes.blocks, lambda length: f"{begin}{piece * (length // len(piece))}{end}") is None

@@ -1,6 +1,6 @@
 """Makes the vault of the present format that every later release must open: run it once per format, keep what it makes.
 
-    python tests/promises/vaults/make.py format-5
+    python tests/promises/vaults/make.py format-6
 
 The key is the test key (bytes 0 to 31), the clock stands still and the dice are fixed, so that only encryption nonces differ
 between two runs. The vault holds every kind of row there is; `contents` below is what `test_formats.py` compares it with.
@@ -21,7 +21,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 from promises.vaults_at_hand import OWNER, SPACE, open_vault, store_of  # noqa: E402  the path comes first
 
 from engram.env import Env  # noqa: E402
-from engram.types import Edge, Kind, Memory, Scope, Source, Status  # noqa: E402
+from engram.types import Draft, Edge, Kind, Memory, Scope, Source, Status, Turn  # noqa: E402
 
 START = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 TEXTS = (
@@ -66,6 +66,26 @@ def drafts() -> list[Memory]:
     ]
 
 
+ASKED, SAID, CARRIED = "Where does your sister live these days?", "In Zürich, near the lake.", "your sister"
+"""A question and its answer; a statement of the answer carries words of the question (since format 6)."""
+
+
+def talk() -> tuple[list[Turn], Draft]:
+    text = f"Ann: {SAID} [{CARRIED}]"
+    memory = Memory(
+        text=text,
+        summary=text,
+        key_fact=text,
+        tag=text,
+        scope=Scope(agent="rex"),
+        speaker="Ann",
+        session="talk",
+        words_at=(5, 5 + len(SAID)),
+    )
+    turns = [Turn(ASKED, "Bob", START, "talk", "q1"), Turn(SAID, "Ann", START, "talk", "a1")]
+    return turns, Draft(memory=memory, turns=(1,), passage=f'{text} (asked: "{ASKED}")')
+
+
 def make(path: Path) -> None:
     dice = random.Random(1)
     env = Env(now=lambda: START, random=dice.randbytes)
@@ -81,6 +101,8 @@ def make(path: Path) -> None:
         store.memories.set_status(OWNER, ids[5], Status.SUPERSEDED, "newer words")
         store.edges.put(OWNER, [Edge(ids[0], ids[1], "related_to", 0.5, 0.25), Edge(ids[6], ids[0], "caused_by")])
         store.vectors.put(OWNER, SPACE, {kept[0].key: bytes(range(64)), kept[3].key: bytes(64)}, model="fake", dimensions=60)
+        turns, statement = talk()
+        store.capture.write(OWNER, statement.memory.scope, turns, [statement])
         doomed = store.memories.add(OWNER, [Memory(text="erased before it was kept", id="01M7FORMAT0000000000ERASED")])
         store.erasure.erase(OWNER, [doomed[0].id])
     path.joinpath("vault.lock").unlink(missing_ok=True)

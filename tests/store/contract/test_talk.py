@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,7 +13,7 @@ from engram.env import Env
 from engram.errors import AccessDenied
 from engram.store.ports import DuplicateTurns, Store
 from engram.text.terms import identity_of
-from engram.types import Status, Turn
+from engram.types import Reader, Status, Turn
 from engram.values.episodes import FilledBox, SealReason
 from engram.values.query import Filter, JudgedQuestion
 
@@ -44,6 +45,61 @@ def test_turns_that_wait_for_a_model_are_listed_until_it_has_read_them(store: St
     assert [memory.text for memory in made] == ["Ada is the team's lead"]
     assert store.memories.get(ME, [stored[0].id])[0].status is Status.SUPERSEDED
     assert store.turns.waiting(ME, "s", limit=9) == []
+
+
+def test_the_turns_of_memories_are_returned_with_the_keys_of_both(store: Store, env: Env) -> None:
+    ferry, cat = say(store, env, "The ferry leaves at noon", "The cat is called Miso")
+    by_hand = remember(store, "The shed is green")[0]
+    found = store.turns.sources(ME, [ferry.key, cat.key, by_hand.key])
+    assert [(memory, turn.text) for memory, _, turn in found] == [(ferry.key, "The ferry leaves at noon"), (cat.key, cat.text)]
+    assert [turn.session for _, _, turn in found] == ["s", "s"]
+    for _, key, turn in found:
+        assert store.turns.stored(ME, key) == turn
+        assert store.turns.stored(OTHER, key) is None
+    assert store.turns.stored(ME, 999_999) is None
+    assert store.turns.sources(OTHER, [ferry.key, cat.key]) == []
+    assert store.turns.sources(ME, []) == []
+    assert len(store.turns.sources(ME, [ferry.key, *range(10_000, 11_500)])) == 1, "more keys than one statement takes"
+
+
+def test_the_last_turns_of_a_session_or_of_a_scope_are_listed_oldest_first(store: Store, env: Env) -> None:
+    say(store, env, "one", "two", "three")
+    say(store, env, "elsewhere", session="t")
+    say(store, env, "foreign", reader=OTHER)
+
+    def texts(reader: Reader, session: str | None, limit: int) -> list[str]:
+        found = store.turns.recent(reader, session, limit=limit)
+        assert all(store.turns.stored(reader, key) == turn for key, turn in found)
+        return [turn.text for _, turn in found]
+
+    assert texts(ME, "s", 2) == ["two", "three"]
+    assert texts(ME, None, 9) == ["one", "two", "three", "elsewhere"]
+    assert texts(OTHER, None, 9) == ["foreign"]
+    assert texts(ME, "no such session", 9) == []
+
+
+def test_a_statement_is_stored_with_the_place_of_its_own_words(store: Store, env: Env) -> None:
+    turn = Turn("In Bergen.", "user", at=env.now(), session="s")
+    stated = draft("The user: In Bergen. [your sister]", 0, words_at=(10, 20))
+    store.capture.write(ME, ME.scope, [turn], [replace(stated, vector=None, passage="In Bergen. (asked: where?)")])
+    [kept] = store.memories.page(ME, limit=9)
+    assert (kept.words, kept.carries) == ("In Bergen.", "your sister")
+    assert store.vectors.missing(ME, SPACE.name, after=0, limit=9) == [
+        (kept.key, "", "The user: In Bergen. [your sister]", "In Bergen. (asked: where?)")
+    ]
+    changed = store.memories.update(ME, kept.id, {"text": "My sister lives in Bergen"})
+    assert (changed.words, changed.carries) == ("My sister lives in Bergen", "")
+    assert [row[3] for row in store.vectors.missing(ME, SPACE.name, after=0, limit=9)] == [""], "it is encoded as it reads now"
+
+
+def test_a_memory_can_be_made_later_from_a_turn_that_is_stored(store: Store, env: Env) -> None:
+    say(store, env, "Ada leads the team, and the canteen was full")
+    [(key, turn)] = store.turns.recent(ME, "s", limit=9)
+    [late] = store.capture.write(ME, ME.scope, [], [draft("The canteen was full", 0)], space=SPACE, sources=[key])
+    assert [one.text for one in store.turns.of(ME, late.id)] == [turn.text]
+    assert [one[1] for one in store.turns.sources(ME, [late.key])] == [key]
+    assert late.key in {hit.key for hit in store.text.search(ME, ["leads"], limit=9)}, "the words around it find it too"
+    assert len(store.turns.recent(ME, "s", limit=9)) == 1
 
 
 def test_a_repeated_statement_is_counted_and_trusted_more(store: Store, env: Env) -> None:
@@ -197,7 +253,7 @@ def test_a_vector_index_reads_rows_and_knows_which_memories_lack_vectors(store: 
     space = store.vectors.space("words")
     assert space is not None
     assert (space.model, space.dimensions) == ("model", 2)
-    assert [row[0] for row in store.vectors.missing(ME, "words", after=0, limit=9)] == [b.key]
+    assert store.vectors.missing(ME, "words", after=0, limit=9) == [(b.key, "", "b", "")]
     assert store.vectors.lacks(ME, "words")
     assert [row[0] for row in store.vectors.rows(OWNER, "words", after=0, limit=9)] == [a.key]
     assert [row[0] for row in store.vectors.rows_of(OWNER, "words", [a.key, b.key])] == [a.key]

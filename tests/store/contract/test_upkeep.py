@@ -15,7 +15,7 @@ from engram.guard.limits import RateLimits
 from engram.store.ports import Store
 from engram.store.receipts import ReceiptRequest
 from engram.types import Kind, Memory, Policy, Role, Scope, Status
-from engram.values.dreams import Archive, Cursor
+from engram.values.dreams import Archive, Cursor, Recapture
 from engram.values.episodes import EpisodeEvent, EpisodeOutcome, Participant, Practice, Skill, SkillStep
 from engram.values.frozen import replace
 from engram.values.working import CHECKPOINT
@@ -83,6 +83,28 @@ def test_a_pass_holds_its_lease_applies_pages_and_is_undone(store: Store, env: E
     assert [seen.id for seen in store.dreams.sample(ME, 9)] == [memory.id]
     assert store.dreams.contested(ME, [memory.key]) == set()
     assert store.dreams.due(ME, "fade", env.now(), 9) == []
+
+
+def test_statements_read_anew_take_the_place_of_all_memories_of_a_turn_or_of_none(store: Store, env: Env) -> None:
+    [old] = say(store, env, "Ada leads the team and plays chess")
+    [other] = say(store, env, "Bob sails", session="t")
+    wrong = remember(store, "Bob sails on Sundays")[0]
+    store.feedback.correct(ME, wrong.id, draft("Bob sails on Mondays"))
+    begun = store.dreams.begin(ME, "dream")
+    assert begun is not None
+    said = Recapture((old.id,), (draft("Ada leads the team", words_at=(0, 18)), draft("Ada plays chess")), (0,))
+    corrected = Recapture((other.id,), (draft("Bob has a boat"), draft("Bob sails on Sundays")), (1,))
+    now = store.changes.latest(ME)
+    store.dreams.apply(ME, begun.id, "recapture", [said, corrected], start=Cursor(), upto=Cursor(99), since=now)
+    store.dreams.end(ME, begun.id, after=1.0)
+    made = {memory.text: memory for memory in store.memories.page(ME, limit=9)}
+    assert made.keys() == {"Ada leads the team", "Ada plays chess", "Bob sails", "Bob sails on Mondays"}
+    assert [turn.text for turn in store.turns.of(ME, made["Ada plays chess"].id)] == [old.text]
+    assert made["Ada leads the team"].learned_at == old.learned_at
+    assert store.memories.get(ME, [old.id])[0].status is Status.SUPERSEDED
+    assert store.dreams.successors(ME, [old.id]) == {old.id: made["Ada leads the team"].id}
+    store.dreams.undo(ME, begun.id)
+    assert {memory.text for memory in store.memories.page(ME, limit=9)} == {old.text, "Bob sails", "Bob sails on Mondays"}
 
 
 def test_a_pass_that_is_released_can_be_resumed_at_once(store: Store) -> None:

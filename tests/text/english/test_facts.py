@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from engram.rules.contradiction import Epistemic, FactClaim, Ruling, disagree, epistemic_status, ruling
 from engram.text.english.facts import Fact, facts
-from engram.text.english.grammar import third_person
 from engram.text.english.object_types import clash, is_value, same
 
 PAIRS = list(csv.DictReader((Path(__file__).parents[2] / "labelled" / "updates.csv").read_text(encoding="utf-8").splitlines()))
@@ -20,7 +19,8 @@ NOW = datetime(2024, 5, 15, tzinfo=UTC)
 
 
 def kept(words: str) -> str:
-    return third_person(words, "the user") or f"The user: {words}"
+    """Return the words as a memory shows them."""
+    return f"The user: {words}"
 
 
 def test_updates_are_told_from_what_only_looks_like_one() -> None:

@@ -18,16 +18,20 @@ if TYPE_CHECKING:
 
 
 def _remember(result: CommandResult) -> None:
-    terminal.line(result.value.id)
+    for memory in (result.value, *result.value.others):
+        terminal.line(memory.id)
 
 
 def _notes(mem: Engram, given: RememberInput, stored: Memory) -> Iterator[str]:
     """Yield remarks on a stored memory that differs from the text given, or that has no vector yet."""
-    if "[secret: " in stored.text and "[secret: " not in given.text:
+    memories = (stored, *stored.others)
+    if any("[secret: " in memory.text for memory in memories) and "[secret: " not in given.text:
         yield "a key, token or password in it was left out."
+    elif stored.others:
+        yield f"it holds {len(memories)} statements, each a memory of its own (--whole keeps it as one)."
     elif digest_of(stored.text) != digest_of(given.text) and "<private>" not in given.text:
         yield _KNOWN if _is_known(given.text, stored.text) else _CORRECTED
-    if mem.lacks_vector(stored):
+    if any(mem.lacks_vector(memory) for memory in memories):
         trouble = mem.encoder().trouble
         yield f"it is found by its words alone until it has a vector{f' ({trouble})' if trouble else ''}."
 

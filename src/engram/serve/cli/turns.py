@@ -1,11 +1,11 @@
-"""Display of capture reports (observe, ingest) on a terminal."""
+"""Display of capture on a terminal: reports of observe and ingest, and the pieces that were dropped."""
 
 from __future__ import annotations
 
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
 from engram.serve.operations.turns import ObserveInput
-from engram.types import Report, Verdict
+from engram.types import DroppedPiece, Report, Verdict
 
 
 def _observed(result: CommandResult) -> None:
@@ -36,7 +36,24 @@ def _ingested(result: CommandResult) -> None:
         result.caller.remark(f"note: {note}")
 
 
+def _dropped(result: CommandResult) -> None:
+    pieces: tuple[DroppedPiece, ...] = result.value.pieces
+    if not pieces:
+        result.caller.remark("Nothing was dropped in these turns.")
+        return
+    terminal.table(
+        ["piece", "why", "said"], [[one.piece, one.reason, f"{one.speaker}: {one.words}"] for one in pieces], wrap=True
+    )
+    result.caller.remark(f"{terminal.many(len(pieces), 'piece')} dropped. Keep one with `engram keep PIECE`.")
+
+
+def _kept(result: CommandResult) -> None:
+    terminal.line(result.value.id)
+
+
 COMMANDS = {
+    "dropped": CommandSpec(show=_dropped, offers_all=False),
+    "keep": CommandSpec(show=_kept, offers_all=False),
     "observe": CommandSpec(show=_observed, extra_help="A vault that is missing is made.", creates_vault=True, offers_all=False),
     "ingest": CommandSpec(show=_ingested, extra_help="A vault that is missing is made.", creates_vault=True, offers_all=False),
 }

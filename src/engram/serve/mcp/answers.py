@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _SHOWN: Mapping[type, tuple[str, ...]] = {
     Memory: (
         "id", "text", "category", "kind", "happened_at", "learned_at", "source", "speaker", "confidence", "importance", "status",
-        "pinned", "flagged", "attributes",
+        "pinned", "flagged", "attributes", "others",
     ),
     Hit: ("memory", "score", "trust"),
     Trust: ("composite",),
@@ -168,7 +168,8 @@ def _page_text(page: Page) -> str:
 def _memory_state(memory: Memory) -> str:
     flagged = " It is flagged as a prompt injection and left out of answers." if memory.flagged else ""
     secret = " A part that looks like a secret was not stored." if "[secret: " in memory.text else ""
-    return f"[{memory.id}] version {memory.version}, {memory.status.value}.{flagged}{secret}"
+    state = f"[{memory.id}] version {memory.version}, {memory.status.value}.{flagged}{secret}"
+    return "\n".join((state, *map(_memory_state, memory.others)))
 
 
 def _report_text(report: Report) -> str:

@@ -103,7 +103,7 @@ _CORE = (
         "Keep one fact, preference, decision or lesson for later sessions. Write a sentence that stands alone: full names, "
         "absolute dates, one statement a call. If something already stored became untrue, use memory_feedback with `correction` "
         "instead. Never store secrets.",
-        ("text", "category", "importance", "happened_at", "attributes"),
+        ("text", "category", "importance", "happened_at", "attributes", "whole"),
         descriptions={
             "text": "One sentence that can be understood without the conversation.",
             "category": "fact, preference, decision, commitment, principle, relationship, moment or another word.",

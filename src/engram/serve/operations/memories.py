@@ -35,6 +35,7 @@ class RememberInput:
     attributes: Annotated[
         Mapping[str, str], Arg("Names and values of your own to find it by.", high=64, flags=("--attribute",))
     ] = field(default_factory=dict)
+    whole: Annotated[bool, Arg("Keep the text as one memory, however many statements it holds.")] = False
 
 
 def remember(mem: Engram, given: RememberInput) -> Memory:
@@ -47,6 +48,7 @@ def remember(mem: Engram, given: RememberInput) -> Memory:
         happened_at=given.happened_at,
         attributes=given.attributes,
         tier=_allowed_tier(mem, given),
+        whole=given.whole,
     )
 
 
@@ -203,7 +205,7 @@ def words(mem: Engram, given: IdInput) -> SourceTurns:
 OPERATIONS = (
     Operation(
         name="remember",
-        help="Keep one statement; it is durable when this returns.",
+        help="Keep a statement, or each statement of a text; it is durable when this returns.",
         input=RememberInput,
         output=Memory,
         run=remember,

@@ -238,7 +238,7 @@ def _output(kind: Any, ref: str, named: dict[str, Schema]) -> Schema:
         shown = wire.shown(kind)
         named[name] = {
             "type": "object",
-            "properties": {field: inner(hints[field]) for field in shown},
+            "properties": {field: inner(hints.get(field, str)) for field in shown},
             "required": list(shown),
             "description": (kind.__doc__ or "").partition("\n")[0],
         }

@@ -1,4 +1,4 @@
-"""Operations on what was said: observe and ingest."""
+"""Operations on turns: observe and ingest them, list and keep what capture dropped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import InvalidQuery
 from engram.serve.operations.operation import Arg, Effect, Operation, Turns, progress_callback
-from engram.types import Report, Turn
+from engram.types import DroppedPiece, Memory, Report, Turn
 from engram.values.frozen import frozen
 
 if TYPE_CHECKING:
@@ -56,6 +56,33 @@ def ingest(mem: Engram, given: IngestInput) -> Report:
     return mem.ingest(given.turns if given.text is None else given.text, progress=count)
 
 
+@frozen(kw_only=True)
+class DroppedInput:
+    session: Annotated[str | None, Arg("Only turns of this session.")] = None
+    limit: Annotated[int, Arg("How many turns at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 50
+
+
+@frozen
+class DroppedPieces:
+    """Pieces of turns of which nothing is kept."""
+
+    pieces: tuple[DroppedPiece, ...]
+
+
+def dropped(mem: Engram, given: DroppedInput) -> DroppedPieces:
+    """Return the dropped pieces of the last turns."""
+    return DroppedPieces(tuple(mem.dropped(session=given.session, limit=given.limit)))
+
+
+@frozen(kw_only=True)
+class KeepInput:
+    piece: Annotated[str, Arg("The piece, as `dropped` names it.", positional=True)]
+
+
+def keep(mem: Engram, given: KeepInput) -> Memory:
+    return mem.keep(given.piece)
+
+
 OPERATIONS = (
     Operation(
         name="observe",
@@ -75,5 +102,21 @@ OPERATIONS = (
         effect=Effect.WRITE,
         idempotent=False,
         reports_progress=True,
+    ),
+    Operation(
+        name="dropped",
+        help="List the pieces of the last turns of which nothing is kept, each with the reason.",
+        input=DroppedInput,
+        output=DroppedPieces,
+        run=dropped,
+        effect=Effect.READ,
+    ),
+    Operation(
+        name="keep",
+        help="Keep a piece of a stored turn that capture dropped.",
+        input=KeepInput,
+        output=Memory,
+        run=keep,
+        effect=Effect.WRITE,
     ),
 )

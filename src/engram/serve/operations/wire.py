@@ -20,8 +20,11 @@ from engram.values.frozen import fields, is_dataclass
 
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
 
-_HIDDEN: Mapping[type, frozenset[str]] = {Memory: frozenset({"key", "screened"})}
+_HIDDEN: Mapping[type, frozenset[str]] = {Memory: frozenset({"key", "screened", "words_at"})}
 """Fields that mean nothing outside the store: a memory's `key` is for indexes, its `id` for everyone else."""
+
+_COMPUTED: Mapping[type, tuple[str, ...]] = {Memory: ("words", "carries")}
+"""Properties, all of them texts, that are shown beside the fields."""
 
 _JSON_TYPES = frozenset({str, int, bool, type(None)})
 
@@ -71,7 +74,7 @@ def _parts(names: tuple[str, ...], value: object) -> Plain:
 def shown(kind: type) -> tuple[str, ...]:
     """Return the names of a type's fields that appear in its wire form."""
     hidden = _HIDDEN.get(kind, frozenset())
-    return tuple(field.name for field in fields(kind) if field.name not in hidden)
+    return (*(field.name for field in fields(kind) if field.name not in hidden), *_COMPUTED.get(kind, ()))
 
 
 def problem(error: EngramError) -> dict[str, str]:

@@ -63,13 +63,15 @@ class Capture:
         again: Mapping[str, Sequence[int]] | None = None,
         wait: bool = False,
         stated: Sequence[Fact] | None = None,
+        sources: Sequence[int] = (),
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
         """Store turns and the memories drafted from them, all or none. Each turn brings its time and session.
 
         again: by id, memories that some of the turns repeat, with the numbers of those turns; they are corroborated. stated: the
-        facts of these, if the caller knows them. wait: a language model is to read the turns too (`write_extracted`).
+        facts of these, if the caller knows them. sources: keys of stored turns that the drafts came from, if no turn is new.
+        wait: a language model is to read the turns too (`write_extracted`).
 
         Vectors of another model than the vault's are left out, so that no memory is lost for its vector. A wording that was
         corrected here is not stored again; its replacement is returned. Raises `DuplicateTurns` if a turn's ref is stored.
@@ -90,13 +92,13 @@ class Capture:
                     _refuse_stored(connection, own, refs)
                 existing = _existing(connection, own, batch)
                 new = [draft for draft in batch.drafts if batch.digests[draft.memory.id] not in existing]
-                keys = turns.record(connection, scope, said, to_micros(now) if wait else 0) if said else []
+                keys = turns.record(connection, scope, said, to_micros(now) if wait else 0) if said else sources
                 made = _insert(connection, keys, new, _space_key(connection, space, batch))
                 made = self._reconciliation.reconcile(connection, reader, made, now, batch.readings)
                 memories = self._with_existing(connection, reader, batch, existing, made, keys, now)
                 for memory_id, numbers in (again or {}).items():
-                    sources = [keys[number] for number in numbers]
-                    self._reconciliation.corroborate(connection, reader, memory_id, sources, now, stated)
+                    repeated = [keys[number] for number in numbers]
+                    self._reconciliation.corroborate(connection, reader, memory_id, repeated, now, stated)
                 return memories
 
             audit = self._gate.audit
@@ -202,7 +204,7 @@ def _insert(connection: apsw.Connection, keys: Sequence[int], drafts: Sequence[D
     for draft in drafts:
         sources = [keys[number] for number in draft.turns]
         around = surroundings[sources[0]] if sources else ""
-        memory = memory_rows.insert(connection, draft.memory, around, scopes[draft.memory.scope])
+        memory = memory_rows.insert(connection, draft.memory, around, scopes[draft.memory.scope], draft.passage)
         if sources:
             turns.link(connection, memory.key, sources)
         if draft.vector is not None and space is not None:

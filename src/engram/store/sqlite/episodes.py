@@ -278,8 +278,8 @@ def _episode(
 
 
 def learned_from(connection: apsw.Connection, owned: Visibility, doomed: Sequence[Memory]) -> list[Memory]:
-    """Return the memories that were learned, inferred or derived from these, or merged into them: they hold the same words, and
-    are erased with them."""
+    """Return the memories that were learned, inferred or derived from these, merged into them, or read again from the same turn:
+    they hold the same words, and are erased with them."""
     taught: list[str] = []
     for memory in doomed:
         found: list[Any] = connection.execute(
@@ -290,9 +290,22 @@ def learned_from(connection: apsw.Connection, owned: Visibility, doomed: Sequenc
             (memory.key, *_LESSONS),
         ).fetchall()
         taught += [row[0] for row in found]
-        taught += _merged_into(connection, memory.key)
+        taught += _merged_into(connection, memory.key) + _read_again(connection, memory.key)
     known = {memory.id for memory in doomed}
     return memory_rows.by_ids(connection, owned, [one for one in dict.fromkeys(taught) if one not in known])
+
+
+def _read_again(connection: apsw.Connection, key: int) -> list[str]:
+    """Return the ids of the memories of the same turns that statements took the place of when the turns were read again."""
+    found: list[Any] = connection.execute(
+        """
+        SELECT m.id FROM sources AS own JOIN sources AS kin ON kin.turn = own.turn JOIN memories AS m ON m.key = kin.memory
+         WHERE own.memory = ? AND m.status = 'superseded'
+           AND EXISTS (SELECT 1 FROM edges WHERE target = m.key AND kind = 'merged_from')
+        """,
+        (key,),
+    ).fetchall()
+    return [row[0] for row in found]
 
 
 def _merged_into(connection: apsw.Connection, key: int) -> list[str]:

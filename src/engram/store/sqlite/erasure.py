@@ -407,7 +407,7 @@ def erase_memory(connection: apsw.Connection, rules: StoreRules, memory: Memory)
     text_index.unindex_words(connection, key, *words)
     connection.execute(
         """
-        UPDATE contents SET text = '', summary = '', key_fact = '', tag = '', around = '', clear = '', digest = x''
+        UPDATE contents SET text = '', summary = '', key_fact = '', tag = '', around = '', clear = '', passage = '', digest = x''
          WHERE memory = ?
         """,
         (key,),

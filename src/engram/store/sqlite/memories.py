@@ -213,6 +213,8 @@ class Memories:
 
                 old = unchanged(required(connection, writable(reader), memory_id), since)
                 wanted = _changeable(changes(old) if callable(changes) else changes)
+                if wanted.get("text", old.text) != old.text:
+                    wanted = {"words_at": (0, 0), **wanted}
                 version = old.version + ("text" in wanted and wanted["text"] != old.text)
                 new = replace(old, **wanted, version=version, updated_at=self._gate.env.now())  # type: ignore[arg-type]
                 check_memory(new, self._gate.live.now)

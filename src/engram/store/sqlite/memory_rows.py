@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import apsw
 
@@ -23,10 +23,6 @@ from engram.values.identity import Sensitivity, strictest
 from engram.values.memories import NEUTRAL, Memory, Status, StatusChange, Version
 from engram.values.query import CandidateTraits, Filter
 
-if TYPE_CHECKING:
-    pass
-
-
 _PUT = """
     INSERT INTO memories (id, scope, kind, category, source, status, pinned, version, importance, confidence,
                           strength, accesses, accessed_at, happened_at, happened_until, valid_from, valid_until,
@@ -37,13 +33,15 @@ _PUT = """
 
 _PUT_WORDS = f"""
     INSERT INTO contents (memory, text, summary, key_fact, tag, around, digest, clear,
-                          text_tokens, summary_tokens, key_fact_tokens, tag_tokens)
+                          text_tokens, summary_tokens, key_fact_tokens, tag_tokens, words_from, words_to, passage)
     VALUES (?1, {sealed.write_words("?2", "?3", "?1", "text")}, {sealed.write_words("?2", "?4", "?1", "summary")},
             {sealed.write_words("?2", "?5", "?1", "key_fact")}, {sealed.write_words("?2", "?6", "?1", "tag")},
-            ?7, {sealed.digest("?2", "?8")}, ?9, ?10, ?11, ?12, ?13)
+            ?7, {sealed.digest("?2", "?8")}, ?9, ?10, ?11, ?12, ?13, ?14, ?15, {sealed.write_words("?2", "?16", "?1", "passage")})
 """
 
 _ATTRIBUTE = sealed.write_side("attributes", "value", "?3", "?4", ("?2",))
+
+"""The words that a statement carries, as they stand at the end of its text."""
 
 _AT_ONCE = 500
 """Ids per statement: well under SQLite's limit on parameters, and few distinct statements to keep prepared."""
@@ -56,17 +54,21 @@ def unchanged(memory: Memory, since: datetime | None) -> Memory:
     return memory
 
 
-def insert(connection: apsw.Connection, memory: Memory, around: str = "", place: int | None = None) -> Memory:
+def insert(connection: apsw.Connection, memory: Memory, around: str = "", place: int | None = None, passage: str = "") -> Memory:
     """Insert a memory that has its id and dates; return it with its key.
 
-    around: words said beside it, for the text index; place: the key of its scope, if known.
+    around: words said beside it, for the text index; place: the key of its scope, if known; passage: what its vector is made
+    of, if that is not its text.
     """
     scope = intern(connection, memory.scope) if place is None else place
     connection.execute(_PUT, (memory.id, scope, *_narrow(connection, memory)))
     key = connection.last_insert_rowid()
     connection.execute(
         _PUT_WORDS,
-        (key, memory.tier, *_words(memory), around, identity_of(memory), sealed.masked_words(connection, memory), *memory.tokens),
+        (
+            *(key, memory.tier, *_words(memory), around, identity_of(memory), sealed.masked_words(connection, memory)),
+            *(*memory.tokens, *memory.words_at, passage),
+        ),
     )
     _put_attributes(connection, key, memory)
     index_words(connection, key, sealed.indexed_words(connection, memory), around)
@@ -96,10 +98,10 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
            SET text = {sealed.write_words("?2", "?3", "?1", "text")}, summary = {sealed.write_words("?2", "?4", "?1", "summary")},
                key_fact = {sealed.write_words("?2", "?5", "?1", "key_fact")}, tag = {sealed.write_words("?2", "?6", "?1", "tag")},
                digest = {sealed.digest("?2", "?7")}, clear = ?8,
-               text_tokens = ?9, summary_tokens = ?10, key_fact_tokens = ?11, tag_tokens = ?12
+               text_tokens = ?9, summary_tokens = ?10, key_fact_tokens = ?11, tag_tokens = ?12, words_from = ?13, words_to = ?14
          WHERE memory = ?1
         """,
-        (key, new.tier, *_words(new), identity_of(new), sealed.masked_words(connection, new), *new.tokens),
+        (key, new.tier, *_words(new), identity_of(new), sealed.masked_words(connection, new), *new.tokens, *new.words_at),
     )
     connection.execute("DELETE FROM attributes WHERE memory = ?", (key,))
     _put_attributes(connection, key, new)
@@ -115,14 +117,18 @@ def _reword(connection: apsw.Connection, old: Memory, new: Memory) -> None:
     index_words(connection, key, sealed.indexed_words(connection, new), around)
     if new.tier is not old.tier:
         sealed.retier(connection, key, old.tier, new.tier)
-        # The topic of its box may hold its words; it is made again from the words that the new tier allows.
-        connection.execute("UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)", (key,))
+        passage = sealed.write_words("?3", sealed.read_words("passage", tier="?2", row="?1"), "?1", "passage")
+        connection.execute(f"UPDATE contents AS c SET passage = {passage} WHERE c.memory = ?1", (key, old.tier, new.tier))
+        _clear_topic(connection, key)  # it is made again from the words that the new tier allows
     if new.text != old.text:
         wording = sealed.write_side("versions", "text", "?4", "?3", ("?1", "?2"))
+        # Without the words that it carried: an erasure of those could not find them in a version.
+        own_words = old.text[: old.words_at[1]] if old.carries else old.text
         connection.execute(
             f"INSERT INTO versions (memory, number, text, replaced_at) VALUES (?1, ?2, {wording}, ?5)",
-            (key, old.version, strictest(old.tier, new.tier), old.text, micros(new.updated_at)),
+            (key, old.version, strictest(old.tier, new.tier), own_words, micros(new.updated_at)),
         )
+        connection.execute("UPDATE contents SET passage = '' WHERE memory = ?", (key,))
         # A vector of the old words would find the new ones under the wrong meaning.
         connection.execute("DELETE FROM embeddings WHERE memory = ?", (key,))
     elif Sensitivity.CONFIDENTIAL in (old.tier, new.tier):
@@ -131,6 +137,45 @@ def _reword(connection: apsw.Connection, old: Memory, new: Memory) -> None:
     if (old.tier is Sensitivity.CONFIDENTIAL) is not (new.tier is Sensitivity.CONFIDENTIAL):
         way = "project" if new.tier is Sensitivity.CONFIDENTIAL else "straighten"
         connection.execute(f"UPDATE feedback SET vector = {way}(vector) WHERE memory = ? AND vector <> x''", (key,))
+
+
+def drop_borrowed_words(connection: apsw.Connection, key: int) -> None:
+    """Leave a memory only its own words: remove what it carries from elsewhere, from its text, passage, indexes and vector.
+
+    Called where a turn is erased or sealed whose words the memory may carry. No version is kept: it would hold the same words.
+    """
+    memory = by_key(connection, key)
+    has_passage = bool(connection.execute("SELECT passage <> '' FROM contents WHERE memory = ?", (key,)).get)
+    if not memory.carries and not has_passage:
+        return
+    if memory.carries:
+        text = memory.text[: memory.words_at[1]]
+        new = replace(memory, text=text, summary=text, key_fact=text, tag=" ".join(text.split()[:5]), tokens=(0, 0, 0, 0))
+        around = surroundings_of(connection, key)
+        unindex_words(connection, key, indexed_text(connection, key), around)
+        connection.execute(
+            f"""
+            UPDATE contents
+               SET text = {sealed.write_words("?2", "?3", "?1", "text")},
+                   summary = {sealed.write_words("?2", "?4", "?1", "summary")},
+                   key_fact = {sealed.write_words("?2", "?5", "?1", "key_fact")},
+                   tag = {sealed.write_words("?2", "?6", "?1", "tag")},
+                   digest = {sealed.digest("?2", "?7")}, clear = ?8,
+                   text_tokens = 0, summary_tokens = 0, key_fact_tokens = 0, tag_tokens = 0
+             WHERE memory = ?1
+            """,
+            (key, new.tier, *_words(new), identity_of(new), sealed.masked_words(connection, new)),
+        )
+        index_words(connection, key, sealed.indexed_words(connection, new), around)
+        _clear_topic(connection, key)
+    connection.execute("UPDATE contents SET passage = '' WHERE memory = ?", (key,))
+    connection.execute("DELETE FROM embeddings WHERE memory = ?", (key,))
+    log_change(connection, key, "update")
+
+
+def _clear_topic(connection: apsw.Connection, key: int) -> None:
+    """Empty the topic of a memory's box, which may hold its words, so that it is made again."""
+    connection.execute("UPDATE boxes SET topic = '' WHERE key = (SELECT box FROM boxed WHERE memory = ?)", (key,))
 
 
 def _words(memory: Memory) -> tuple[str, str, str, str]:
@@ -258,6 +303,12 @@ def versions(connection: apsw.Connection, seen: Visibility, memory_id: str) -> l
     sql = f"SELECT v.number, {words}, v.replaced_at FROM versions AS v JOIN memories AS m ON m.key = v.memory"
     found = connection.execute(f"{sql} WHERE v.memory = ? ORDER BY v.number", (key,))
     return [Version(number, text, from_micros(at)) for number, text, at in found]
+
+
+def wordings(connection: apsw.Connection, key: int) -> list[str]:
+    """Return the earlier wordings of a memory without regard to visibility, for maintenance."""
+    sql = f"SELECT {EARLIER_WORDING} FROM versions AS v JOIN memories AS m ON m.key = v.memory WHERE v.memory = ?"
+    return [str(row[0]) for row in connection.execute(f"{sql} ORDER BY v.number", (key,)).fetchall()]
 
 
 def status_history(connection: apsw.Connection, seen: Visibility, memory_id: str) -> list[StatusChange]:

@@ -578,18 +578,30 @@ def _format_5(connection: apsw.Connection) -> None:
         part(connection)
 
 
+def _format_6(connection: apsw.Connection) -> None:
+    """Add the place of a speaker's own words in a memory's text, and the passage that its vector is made of."""
+    connection.execute(
+        """
+        ALTER TABLE contents ADD COLUMN words_from INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE contents ADD COLUMN words_to INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE contents ADD COLUMN passage TEXT NOT NULL DEFAULT '';
+        """
+    )
+
+
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("the first tables", _first_tables),
     ("turns, and where memories come from", _turns),
     ("token counts and feedback", _measures),
     ("who was heard", _format_4),
     ("what happens at rest", _format_5),
+    ("the words of a statement", _format_6),
 )
 
 _PATIENCE_MS = 600_000
 """Time a process waits for the migration of another: as long as a large vault may take."""
 
-VERSION = 5
+VERSION = 6
 """The version of this release: the number of migrations."""
 
 

@@ -21,7 +21,7 @@ from engram.store.sqlite.reconciliation import INFERRED_FROM
 from engram.store.sqlite.rows import intern
 from engram.store.validation import check_memory
 from engram.text.terms import identity_of
-from engram.types import Edge, Memory, Policy, Reader, Source, Status
+from engram.types import Draft, Edge, Memory, Policy, Reader, Source, Status
 from engram.values.dreams import (
     LAYERS,
     AddLink,
@@ -30,6 +30,7 @@ from engram.values.dreams import (
     Merge,
     Proposal,
     ProposedChange,
+    Recapture,
     Recheck,
     RecordGap,
     Rehearse,
@@ -195,6 +196,7 @@ _DONE = {
     AddLink: "linked",
     RemoveLink: "unlinked",
     Derive: "derived",
+    Recapture: "recaptured",
     SettleContradiction: "settled",
     RecordGap: "asked",
 }
@@ -235,6 +237,8 @@ class Proposals:
                 return _unlink(round, proposal)
             case Derive():
                 return self._derive(round, proposal)
+            case Recapture():
+                return self._recapture(round, proposal)
             case SettleContradiction():
                 return self._settled(round, proposal)
             case RecordGap():
@@ -298,6 +302,47 @@ class Proposals:
         round.made.append(made.key)
         self._put_links(round, [Edge(made.id, one.id, proposal.by) for one in sources])
         return made.id
+
+    def _recapture(self, round: Round, proposal: Recapture) -> str:
+        old = [memory for one in proposal.memories if (memory := round.retirable(one)) is not None]
+        if not proposal.drafts or len(old) < len(proposal.memories) or len({memory.scope for memory in old}) > 1:
+            return ""
+        connection, scope = round.connection, old[0].scope
+        here = readable(replace(round.reader, scope=scope, policy=Policy.OWN))
+        sources = sorted(turns.sources_of(connection, old[0].key))
+        if set(turns.memories_of(connection, sources)) != {memory.key for memory in old}:
+            return ""  # something of the turn was corrected, forgotten, merged or outdated, and must not come back
+        if feedback.corrected(connection, here, [identity_of(draft.memory) for draft in proposal.drafts]):
+            return ""
+        heirs: list[Memory] = []
+        for draft in proposal.drafts:
+            digest = identity_of(draft.memory)
+            known = memory_rows.by_digest(connection, here, [digest])
+            if known:
+                heirs.append(memory_rows.required(connection, writable(round.reader), known[digest]))
+                continue
+            heirs.append(self._recaptured(round, draft, old[0], sources))
+        for memory, number in zip(old, proposal.heirs, strict=True):
+            if heirs[number].id == memory.id:
+                continue
+            round.rewrite(memory, replace(memory, status=Status.SUPERSEDED, updated_at=round.now), "read again from its turn")
+            self._put_links(round, [Edge(heirs[number].id, memory.id, MERGED_FROM)])
+        return old[0].id
+
+    def _recaptured(self, round: Round, draft: Draft, old: Memory, sources: Sequence[int]) -> Memory:
+        """Insert a statement that was read anew, known since the old one was."""
+        born = self._gate.new_memory(draft.memory, old.scope, old.learned_at or round.now)
+        check_memory(born, self._gate.live.now)
+        around = turns.turn_surroundings(round.connection, sources[0]) if sources else ""
+        made = memory_rows.insert(round.connection, born, around, passage=draft.passage)
+        turns.link(round.connection, made.key, sources)
+        rules, table = self._gate.rules, facts.SqliteFacts(round.connection, intern(round.connection, made.scope))
+        read = rules.read(made, draft.facts)
+        rules.record_mentions(table.entities, made.key, read.mentions)
+        rules.record_derived_facts(table, made, read.facts)
+        round.known[made.id] = made
+        round.made.append(made.key)
+        return made
 
     def _settled(self, round: Round, proposal: SettleContradiction) -> str:
         memory = round.standing(proposal.memory)

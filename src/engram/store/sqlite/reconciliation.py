@@ -97,7 +97,9 @@ class Reconciliation:
         """Apply the changed tier of a memory. Its facts are the same; it has mentions only if it is cleartext now."""
         rules = self._gate.rules
         sensitivity.propagate_tier(connection, rules, memory)
-        if memory.tier is Sensitivity.CLEARTEXT:
+        if memory.tier is not Sensitivity.CLEARTEXT:
+            turns.drop_words_carried_from(connection, memory.key, memory.tier)
+        else:
             table = entities.SqliteEntities(connection, intern(connection, memory.scope))
             rules.record_mentions(table, memory.key, rules.read(memory, ()).mentions)
 

@@ -25,7 +25,7 @@ SELECT = f"""
            {sealed.read_words("key_fact")}, {sealed.read_words("tag")},
            s.project, s.squad, s.agent, s.channel, s.user, m.session, m.speaker, m.surprise, m.corroborations,
            c.text_tokens, c.summary_tokens, c.key_fact_tokens, c.tag_tokens, m.helpful, m.unhelpful,
-           m.flagged, m.screened, m.tier
+           m.flagged, m.screened, m.tier, c.words_from, c.words_to
       FROM memories AS m
      CROSS JOIN scopes AS s ON s.key = m.scope
      CROSS JOIN contents AS c ON c.memory = m.key
@@ -144,6 +144,7 @@ def _memory(row: tuple[Any, ...], attributes: dict[str, str] | None, refs: tuple
         flagged=bool(row[38]),
         screened=row[39],
         tier=_TIERS[row[40]],
+        words_at=(row[41], row[42]),
         refs=refs,
         affect=affect,
         attributes=MappingProxyType(attributes) if attributes else NO_ATTRIBUTES,

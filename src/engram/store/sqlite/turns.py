@@ -42,8 +42,8 @@ _SAID = sealed.read_words("text", table="t", tier="t.tier", row="t.key", place="
 _AROUND = 600
 """Characters of a turn that are indexed around the memories of its neighbours."""
 
-_EXPIRED = 500
-"""Turns deleted in one transaction."""
+_AT_ONCE = 500
+"""Turns that are deleted in one transaction, or memories that are asked for in one statement."""
 
 
 class Turns:
@@ -80,6 +80,24 @@ class Turns:
         with self._gate.readers.use("turns") as connection:
             return waiting_sessions(connection)
 
+    def sources(self, reader: Reader, keys: Sequence[int]) -> list[tuple[int, int, Turn]]:
+        """Return (memory's key, turn's key, turn) for each turn that these memories came from."""
+        with self._gate.read(reader, "turns") as connection:
+            pages = (keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE))
+            return [row for page in pages for row in of_memories(connection, readable(reader), page)]
+
+    def recent(self, reader: Reader, session: str | None, *, limit: int) -> list[tuple[int, Turn]]:
+        """Return the last turns of a session, or of the reader's scope, with their keys, oldest first."""
+        with self._gate.read(reader, "turns") as connection:
+            found = recent(connection, reader.scope, session, limit)
+        self._gate.note(reader, "turns", count=len(found))
+        return found
+
+    def stored(self, reader: Reader, key: int) -> Turn | None:
+        """Return the turn of this key in the reader's scope."""
+        with self._gate.read(reader, "turns") as connection:
+            return of_key(connection, reader.scope, key)
+
     def derived(self, reader: Reader, keys: Sequence[int]) -> list[Memory]:
         """Return the active memories of the reader's scope that came from these turns."""
         with self._gate.read(reader, "turns") as connection:
@@ -103,7 +121,7 @@ class Turns:
             before = to_micros(self._gate.env.now()) - int(days * 86_400_000_000)
             if not days or not self._any_before(before):
                 return 0
-            return self._gate.write(reader, "expire", lambda connection: expire(connection, before, _EXPIRED))
+            return self._gate.write(reader, "expire", lambda connection: expire(connection, before, _AT_ONCE))
 
     def _any_before(self, moment: int) -> bool:
         with self._gate.readers.use("turns") as connection:
@@ -152,7 +170,59 @@ def raise_tier(connection: apsw.Connection, turn: int, tier: Sensitivity) -> Non
     if connection.changes():
         beside = [_neighbour(connection, turn, way) for way in ("<", ">")]
         update_surroundings(connection, [turn, *(key for key in beside if key is not None)])
+        drop_words_borrowed_from(connection, [turn], tier)
         sealed.seal_snapshots(connection)
+
+
+def drop_words_borrowed_from(connection: apsw.Connection, turns: Sequence[int], tier: Sensitivity | None = None) -> None:
+    """Remove the words of these turns from the memories that may carry them. tier: only from those kept less closely."""
+    for key in dict.fromkeys(key for turn in turns for key in _borrowers(connection, turn)):
+        _drop_borrowed_words(connection, key, tier)
+
+
+def drop_words_carried_from(connection: apsw.Connection, memory: int, tier: Sensitivity | None = None) -> None:
+    """Remove the words of a memory from those that carry them, where no turn is stored that says whose they are.
+
+    That is so for the statements of a text that was given to be remembered, and for memories whose turns have expired.
+    """
+    if sources_of(connection, memory):
+        return
+    own = memory_rows.by_key(connection, memory)
+    texts = [_plain(text) for text in (own.text, *memory_rows.wordings(connection, memory))]
+    # The statements of one text are stored one after the other; those of a session may lie far apart.
+    near = (
+        "m.key IN (SELECT key FROM memories INDEXED BY memories_heard WHERE scope = ?2 AND session = ?3)"
+        if own.session
+        else f"m.key BETWEEN ?1 - {_AT_ONCE} AND ?1 + {_AT_ONCE} AND m.scope = ?2 AND m.session = ?3"
+    )
+    found: list[Any] = connection.execute(
+        f"""
+        SELECT m.key, {sealed.read_words("text")}, c.words_to FROM memories AS m JOIN contents AS c ON c.memory = m.key
+         WHERE {near} AND m.key <> ?1 AND c.words_to > 0
+        """,
+        (memory, intern(connection, own.scope), own.session),
+    ).fetchall()
+    for key, text, end in found:
+        carried = _plain(text[end:]).strip("[]")
+        if carried and any(carried in said for said in texts):
+            _drop_borrowed_words(connection, key, tier)
+
+
+def _drop_borrowed_words(connection: apsw.Connection, key: int, tier: Sensitivity | None) -> None:
+    own = memory_rows.by_key(connection, key).tier
+    if tier is None or strictest(own, tier) is not own:
+        memory_rows.drop_borrowed_words(connection, key)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _borrowers(connection: apsw.Connection, turn: int) -> list[int]:
+    """Return the memories that may carry words of a turn: its own, and those of the turn after it."""
+    after = _neighbour(connection, turn, ">")
+    keys = [turn] if after is None else [turn, after]
+    return [memory for key in keys for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", key)]
 
 
 def update_surroundings(connection: apsw.Connection, turns: Sequence[int]) -> None:
@@ -187,13 +257,15 @@ def _indexable_words(connection: apsw.Connection, key: int) -> str:
 
 
 def delete_sources(connection: apsw.Connection, memory: int) -> None:
-    """Delete the turns of a memory that is erased, and their words around other memories.
+    """Delete the turns of a memory that is erased, and their words around other memories and in them.
 
     Turns beside them of which nothing was kept go too: no memory is left by which anyone could ask for them to be erased.
     """
     turns = _whole(connection, "SELECT turn FROM sources WHERE memory = ?", memory)
     near = {key for turn in turns for way in ("<", ">") if (key := _neighbour(connection, turn, way)) is not None}
     kin = [other for turn in turns for other in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
+    drop_words_carried_from(connection, memory)
+    drop_words_borrowed_from(connection, turns)
     for turn in turns:
         _remove(connection, turn)
     waiting, left = sorted(near - set(turns)), []
@@ -204,6 +276,7 @@ def delete_sources(connection: apsw.Connection, memory: int) -> None:
             continue
         beside = [_neighbour(connection, turn, way) for way in ("<", ">")]
         waiting += [key for key in beside if key is not None and key not in waiting and key not in left]
+        drop_words_borrowed_from(connection, [turn])
         _remove(connection, turn)
     for other in dict.fromkeys(kin):
         text_index.set_surroundings(connection, other, surroundings(connection, other))
@@ -211,11 +284,13 @@ def delete_sources(connection: apsw.Connection, memory: int) -> None:
 
 
 def expire(connection: apsw.Connection, before: int, limit: int) -> int:
-    """Delete turns said before a time, oldest first, and their words around memories; return how many."""
+    """Delete turns said before a time, oldest first, and their words around memories and in passages; return how many."""
     found: list[Any] = connection.execute("SELECT key FROM turns WHERE at < ? ORDER BY key LIMIT ?", (before, limit)).fetchall()
     doomed = [row[0] for row in found]
     kin = [memory for turn in doomed for memory in _whole(connection, "SELECT memory FROM sources WHERE turn = ?", turn)]
     near = [key for turn in doomed if (key := _neighbour(connection, turn, ">")) is not None]
+    for memory in dict.fromkeys(key for turn in doomed for key in _borrowers(connection, turn)):
+        connection.execute("UPDATE contents SET passage = '' WHERE memory = ?", (memory,))
     for turn in doomed:
         _remove(connection, turn)
     for memory in dict.fromkeys(kin):
@@ -265,6 +340,32 @@ def last_of(connection: apsw.Connection, scope: Scope, session: str) -> Turn | N
          ORDER BY t.key DESC LIMIT 1
         """,
         (scope.project, scope.squad, scope.agent, scope.channel, scope.user, session),
+    ).fetchall()
+    return next((_turn(row) for row in found), None)
+
+
+def recent(connection: apsw.Connection, scope: Scope, session: str | None, limit: int) -> list[tuple[int, Turn]]:
+    """Return the last turns of a session, or of a scope, with their keys, oldest first."""
+    chosen, values = ("", ()) if session is None else (" AND t.session = ?", (session,))
+    found: list[Any] = connection.execute(
+        f"""
+        SELECT t.key, {_SAID}, t.speaker, t.at, t.session, t.ref, t.tier FROM turns AS t JOIN scopes AS s ON s.key = t.scope
+         WHERE s.project = ? AND s.squad = ? AND s.agent = ? AND s.channel = ? AND s.user = ?{chosen}
+         ORDER BY t.key DESC LIMIT ?
+        """,
+        (scope.project, scope.squad, scope.agent, scope.channel, scope.user, *values, limit),
+    ).fetchall()
+    return [(row[0], _turn(row[1:])) for row in reversed(found)]
+
+
+def of_key(connection: apsw.Connection, scope: Scope, key: int) -> Turn | None:
+    """Return the turn of this key, if it belongs to the scope."""
+    found: list[Any] = connection.execute(
+        f"""
+        SELECT {_SAID}, t.speaker, t.at, t.session, t.ref, t.tier FROM turns AS t JOIN scopes AS s ON s.key = t.scope
+         WHERE t.key = ? AND s.project = ? AND s.squad = ? AND s.agent = ? AND s.channel = ? AND s.user = ?
+        """,
+        (key, scope.project, scope.squad, scope.agent, scope.channel, scope.user),
     ).fetchall()
     return next((_turn(row) for row in found), None)
 

@@ -64,8 +64,8 @@ class Vectors:
             self._gate.note(reader, "vectors")
             yield from vectors(connection, readable(reader), where, space)
 
-    def missing(self, reader: Reader, space: str, *, after: int, limit: int) -> list[tuple[int, str, str]]:
-        """Return active memories without a vector in a space: (key, speaker, text)."""
+    def missing(self, reader: Reader, space: str, *, after: int, limit: int) -> list[tuple[int, str, str, str]]:
+        """Return active memories without a vector in a space: (key, speaker, text, passage, empty if the text is encoded)."""
         with self._gate.read(reader, "backlog") as connection:
             return without_vector(connection, readable(reader), space, after, limit)
 
@@ -294,11 +294,12 @@ def space_rows(connection: apsw.Connection, space: str, condition: str, values: 
 
 def without_vector(
     connection: apsw.Connection, seen: Visibility, space: str, after: int, limit: int
-) -> list[tuple[int, str, str]]:
-    """Return active memories without a vector in a space: (key, speaker, text)."""
+) -> list[tuple[int, str, str, str]]:
+    """Return active memories without a vector in a space: (key, speaker, text, passage)."""
     visible, values = predicate(seen, "m.scope")
     sql = f"""
-        SELECT m.key, m.speaker, {sealed.read_words("text")} FROM memories AS m JOIN contents AS c ON c.memory = m.key
+        SELECT m.key, m.speaker, {sealed.read_words("text")}, {sealed.read_words("passage")}
+          FROM memories AS m JOIN contents AS c ON c.memory = m.key
          WHERE m.key > ? AND m.status = 'active' AND {visible} AND NOT EXISTS
                (SELECT 1 FROM embeddings WHERE memory = m.key AND space = (SELECT key FROM spaces WHERE name = ?))
          ORDER BY m.key LIMIT ?
