@@ -589,3 +589,17 @@ def test_without_the_model_every_character_has_its_place_too(text: str, speaker:
     found, verdicts = read(text, speaker, reading=Reading(None))
     places = [place for statement in found for place in statement.spans] + [(verdict.start, verdict.end) for verdict in verdicts]
     assert "".join(text[start:end] for start, end in sorted(places)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tom is on leave until May. She is nice. The VPN is Wireguard.",
+        "Hi! I moved to Oslo in May. My rent is 900 euros. Thanks!",
+        "Does Ana eat meat? No, Ana eats no meat at all. Her brother Ben is allergic to peanuts.",
+        "# Project Apollo\n\n- The launch is in May.\n- Tom owns the database.",
+    ],
+)
+def test_no_word_of_a_text_that_is_to_be_remembered_is_lost(text: str) -> None:
+    kept = WORD.findall(" ".join(one.words for one in statements_to_remember(text, AT, READING)))
+    assert [word for word in WORD.findall(text) if word not in kept] == []

@@ -275,3 +275,11 @@ def test_an_erasure_reports_older_backups_that_still_hold_the_words(path: Path) 
         assert any("backup" in note for note in report.notes)
         assert traces(image(path, database=before.path), [word(0, "backed")]) != []
         assert traces(image(path, database=mem.backup().path), [word(0, "backed")]) == []
+
+
+def test_an_earlier_wording_holds_no_words_that_the_memory_carried(tmp_path: Path) -> None:
+    with Engram.open(tmp_path / "v", key=Env().random(32)) as mem:
+        first = mem.remember("Quentin Farnsworth has cancer. He gets chemo on Mondays.")
+        for other in first.others:
+            mem.update(other.id, text="Chemo is on Mondays.")
+            assert not any("Farnsworth" in version.text for version in mem.versions(other.id))
