@@ -38,7 +38,7 @@ class StatementWeights:
     keep_told: float = 0.05  # a piece of a text that somebody asked to be kept
     keep_document: float = 0.05  # a text that was handed over to be kept
     document: int = 2_000  # characters: longer than this is pasted, not said
-    answer: int = 600  # characters: a longer message of an assistant is kept in chunks
+    answer: int = 400  # characters: a longer message of an assistant is kept in chunks
 
 
 @frozen
