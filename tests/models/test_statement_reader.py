@@ -16,7 +16,7 @@ from engram.errors import EmbedderUnavailable
 from engram.models.statement_reader import Judgement, StatementReader
 
 READER = StatementReader()
-FILES = ("card.json", "tokenizer.json", "model.onnx", "judge.npz")
+FILES = ("card.json", "tokenizer.json", "model.onnx", "judge.onnx")
 LASTING = ("I am allergic to peanuts.", "My sister Carla lives in Lisbon.", "From now on always answer in German.")
 IDLE = ("Thanks a lot!", "Hello there!", "What time is it?", "Write a poem about the sea.")
 

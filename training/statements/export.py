@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
 from network import POINTER, StatementNetwork
 from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -34,6 +35,27 @@ def glue(paths: list[Path], least: int = 4) -> list[str]:
     return sorted(word for word, count in seen.items() if count >= least and any(c.isalpha() for c in word))
 
 
+def judge(network: StatementNetwork) -> onnx.ModelProto:
+    """Return the two layers that judge pooled pieces. A graph of their own: numpy would share them out over all cores, and wait."""
+    weights = {
+        name: layer.detach().numpy().astype(np.float32)
+        for name, layer in (("first", network.first.weight.T), ("first_bias", network.first.bias),
+                            ("second", network.second.weight.T), ("second_bias", network.second.bias))
+    }  # fmt: skip
+    nodes = [
+        onnx.helper.make_node("Gemm", ["pooled", "first", "first_bias"], ["hidden"]),
+        onnx.helper.make_node("Relu", ["hidden"], ["active"]),
+        onnx.helper.make_node("Gemm", ["active", "second", "second_bias"], ["scores"]),
+    ]
+    graph = onnx.helper.make_graph(
+        nodes, "judge",
+        [onnx.helper.make_tensor_value_info("pooled", onnx.TensorProto.FLOAT, ["pieces", weights["first"].shape[0]])],
+        [onnx.helper.make_tensor_value_info("scores", onnx.TensorProto.FLOAT, ["pieces", weights["second"].shape[1]])],
+        [onnx.numpy_helper.from_array(np.ascontiguousarray(array), name) for name, array in weights.items()],
+    )  # fmt: skip
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+
+
 def mean(states: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
     """Return the mean of the weights of networks that were fitted from the same beginning."""
     first = states[0]
@@ -53,10 +75,7 @@ def main() -> None:
     network.load_state_dict(mean([one["state"] for one in fitted]))
     network.eval()
     given.out.mkdir(parents=True, exist_ok=True)
-    arrays = {name: getattr(network, layer).__getattr__(part).detach().numpy().astype(np.float16)
-              for name, layer, part in (("first", "first", "weight"), ("first_bias", "first", "bias"),
-                                        ("second", "second", "weight"), ("second_bias", "second", "bias"))}  # fmt: skip
-    np.savez(given.out / "judge.npz", **arrays)
+    onnx.save(judge(network), str(given.out / "judge.onnx"))
     ids = torch.randint(1000, 2000, (2, 24))
     with tempfile.TemporaryDirectory() as folder:
         whole, ready = f"{folder}/whole.onnx", f"{folder}/ready.onnx"

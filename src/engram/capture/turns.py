@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import MutableMapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from engram.capture import categories, redaction, screen
 from engram.capture.duplicates import Candidate
@@ -12,13 +14,14 @@ from engram.guard import injection, secrets
 from engram.settings import Settings
 from engram.text.terms import digest_of, terms
 from engram.types import Fate, Proposition, Sensitivity, Turn, Verdict
-from engram.values.frozen import mutable, replace
+from engram.values.frozen import frozen, mutable, replace
 
 Previous = MutableMapping[str, Turn | None]
 """The last turn of each session."""
 
 _URGENT = frozenset({"correction", "decision", "commitment", "preference", "principle"})
 """Categories of statements that a language model reads at once."""
+_READ_TOGETHER = 4  # turns from which a batch is read on several threads
 _THOUGHT_WORDS = 3  # a thought of fewer says nothing to whoever was not there
 
 
@@ -43,32 +46,64 @@ def hear(said: Sequence[Turn], previous: Previous, settings: Settings, reading: 
     heard = Heard([], [], [], (), ())
     notes: dict[str, None] = {}
     urgent: dict[str, None] = {}
-    for number, turn in enumerate(said):
-        left = redaction.cut(turn.text, catch_secrets=settings.catch_secrets)
-        clean = turn if left.text == turn.text else replace(turn, text=left.text)
-        session = turn.session or ""
-        seen = screen.judged(left.text, settings)
-        if seen.verdict is injection.InjectionVerdict.REJECTED:
-            heard.turns.append(replace(turn, text=screen.REFUSED))
-            heard.verdicts.append(Verdict(Fate.DROPPED, screen.why(seen), number, 0, len(turn.text)))
-            notes["what reads as an attack on the model was refused."] = None
-            previous[session] = None  # what is said next answers it, not the turn before it
-            continue
-        found, dropped = propositions(turn, reading, previous=previous.get(session), number=number, left=left)
+    screened = [_screened(turn, number, previous, settings) for number, turn in enumerate(said)]
+    for number, (one, (found, dropped)) in enumerate(zip(screened, _read_all(screened, reading), strict=True)):
+        heard.turns.append(one.kept)
         heard.verdicts += dropped
-        clean = replace(clean, tier=screen.tier_of(clean.text, settings))
-        found = [_within_tier(one, clean, previous.get(session)) for one in found]
-        flagged = screen.marks(seen, [one.proposition.text for one in found], settings)
-        heard.candidates += [Candidate(one, number, flagged=mark) for one, mark in zip(found, flagged, strict=True)]
-        previous[session] = clean if session else None
-        heard.turns.append(clean)
+        if one.refused:
+            notes["what reads as an attack on the model was refused."] = None
+            continue
+        found = [_within_tier(statement, one.kept, one.previous) for statement in found]
+        flagged = screen.marks(one.seen, [statement.proposition.text for statement in found], settings)
+        heard.candidates += [Candidate(statement, number, flagged=mark) for statement, mark in zip(found, flagged, strict=True)]
         if any(flagged):
             notes["what may be an attack on the model was kept, and is left out of answers."] = None
-        notes |= dict.fromkeys(left_out(left))
-        if scan and any(_is_urgent(one.proposition) for one in found):
-            urgent[session] = None
+        notes |= dict.fromkeys(left_out(one.left))
+        if scan and any(_is_urgent(statement.proposition) for statement in found):
+            urgent[one.turn.session or ""] = None
     heard.notes, heard.urgent = tuple(notes), tuple(urgent)
     return heard
+
+
+@frozen
+class _Screened:
+    """A turn before it is read: its place, what is left of it after redaction, the form that is stored, and the turn before."""
+
+    turn: Turn
+    number: int
+    left: redaction.Cut
+    seen: injection.Assessment
+    kept: Turn
+    previous: Turn | None
+    refused: bool = False
+
+
+def _screened(turn: Turn, number: int, previous: Previous, settings: Settings) -> _Screened:
+    """Redact and screen a turn, and make it the previous one of its session."""
+    left = redaction.cut(turn.text, catch_secrets=settings.catch_secrets)
+    session = turn.session or ""
+    seen = screen.judged(left.text, settings)
+    if seen.verdict is injection.InjectionVerdict.REJECTED:
+        before, previous[session] = previous.get(session), None  # the next turn answers this one, not the one before it
+        return _Screened(turn, number, left, seen, replace(turn, text=screen.REFUSED), before, refused=True)
+    clean = turn if left.text == turn.text else replace(turn, text=left.text)
+    clean = replace(clean, tier=screen.tier_of(clean.text, settings))
+    before, previous[session] = previous.get(session), clean if session else None
+    return _Screened(turn, number, left, seen, clean, before)
+
+
+def _read_all(screened: Sequence[_Screened], reading: Reading) -> list[tuple[list[Statement], list[Verdict]]]:
+    """Return statements and verdicts of each turn. Many turns are spread over the cores: the model runs outside Python's lock."""
+
+    def read(one: _Screened) -> tuple[list[Statement], list[Verdict]]:
+        if one.refused:
+            return [], [Verdict(Fate.DROPPED, screen.why(one.seen), one.number, 0, len(one.turn.text))]
+        return propositions(one.turn, reading, previous=one.previous, number=one.number, left=one.left)
+
+    if len(screened) < _READ_TOGETHER:
+        return [read(one) for one in screened]
+    with ThreadPoolExecutor(os.cpu_count() or 1, "engram-read") as pool:
+        return list(pool.map(read, screened))
 
 
 def muse(thoughts: Sequence[Turn], settings: Settings, reading: Reading) -> Heard:

@@ -77,8 +77,7 @@ class TokenReading:
         """Return the judgement on each piece, given by the numbers of its first token and of the token after its last."""
         model = self._model
         pooled = np.stack([self._pooled(*piece) for piece in pieces])
-        hidden = np.maximum(pooled @ model.first + model.first_bias, 0.0)
-        scores = hidden @ model.second + model.second_bias
+        scores = model.judge.run(None, {"pooled": pooled})[0]
         kinds, tenses = model.kinds, model.tenses
         tense = _KIND + len(kinds)
         return [
@@ -187,11 +186,8 @@ _BEFORE = 400
 @frozen
 class _Weights:
     session: Any
+    judge: Any
     tokenizer: Any
-    first: Floats
-    first_bias: Floats
-    second: Floats
-    second_bias: Floats
     kinds: tuple[str, ...]
     tenses: tuple[str, ...]
     joints: frozenset[str]
@@ -225,19 +221,16 @@ def _read_weights(place: Traversable) -> _Weights:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # the arena never frees the memory of the largest input
     options.log_severity_level = 3
-    with as_file(place.joinpath("model.onnx")) as path:  # by its path: bytes would be held a second time
-        session = onnx.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    with place.joinpath("judge.npz").open("rb") as file:
-        judge = dict(np.load(file))
+    sessions = []
+    for name in ("model.onnx", "judge.onnx"):
+        with as_file(place.joinpath(name)) as path:  # by its path: bytes would be held a second time
+            sessions.append(onnx.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return _Weights(
-        session=session,
+        session=sessions[0],
+        judge=sessions[1],
         tokenizer=tokenizer,
-        first=judge["first"].T.astype(np.float32),
-        first_bias=judge["first_bias"].astype(np.float32),
-        second=judge["second"].T.astype(np.float32),
-        second_bias=judge["second_bias"].astype(np.float32),
         kinds=tuple(card["kinds"]),
         tenses=tuple(card["tenses"]),
         joints=frozenset(card["glue"]),

@@ -38,8 +38,8 @@ class RecallWeights:
     beside_weight: float = 0.2  # share of a better neighbour's score, of the turn just before or after
     beside_if_many: float = 0.5  # factor; several answers are seldom told in one place
     beside_best: int = 10  # best candidates, which lift their neighbours
-    beside_reach: int = 4  # memories before and after
-    beside_step: float = 0.8  # kept of the gain with each memory in between
+    beside_reach: int = 8  # memories before and after: about four turns
+    beside_step: float = 0.9  # kept of the gain with each memory in between
     lifecycle_weight: float = 0.15  # confirmed gains, disputed loses; faded or inferred loses half of it
     affect_weight: float = 0.15  # most that a memory gains by feeling as the question does
 
