@@ -58,7 +58,7 @@ def test_what_somebody_says_is_prose(said: str) -> None:
         ("npm ERR! missing script", LOG),
         ("FAILED tests/test_door.py::test_it_opens", LOG),
         ("NAME   READY   STATUS   AGE\nweb-1   1/1   Running   3d", LOG),
-        ('{\n  "port": 8080\n}', LOG),
+        ('{\n  "port": 8080\n}', CODE),
         ("f(x)=[a[i]*(b/c)+d for i in {1,2}];", LOG),
         ("---------- Forwarded message ---------\nFrom: Ann\n\nI moved to Rome.", FORWARDED),
         ("-----Original Message-----\nI moved to Rome.", FORWARDED),
@@ -97,3 +97,31 @@ def test_blocks_lie_in_order_with_only_white_space_between_them(text: str) -> No
         assert end <= block.start < block.end <= len(text)
         end = block.end
     assert not text[end:].strip()
+
+
+@pytest.mark.parametrize(
+    ("pasted", "shape"),
+    [
+        ("def add(a, b):\n    total = a + b\n    return total", CODE),
+        ('{\n  "port": 8080,\n  "host": "db1"\n}', CODE),
+        ("name,age,city\nAna,31,Porto\nBo,22,Oslo", TABLE),
+        ("Mar  2 09:14:07 web-1 sshd[212]: Accepted publickey for root", LOG),
+        ("Von: Peter Klein\nGesendet: Montag, 2. März 2026\nAn: mich\nBetreff: Termin\n\nich komme nicht.", FORWARDED),
+    ],
+)
+def test_material_without_a_fence_is_no_prose(pasted: str, shape: str) -> None:
+    said = f"look at this\n{pasted}"
+    assert shapes_of(said) == [PROSE, shape]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Things I like: tea, coffee, cake\nThings I hate: rain, snow, wind",
+        "Name: Ana\nAge: 31\nCity: Porto",
+        "From Monday on I work from home\nreturn the keys to Ana",
+        "my rule = no meetings before ten",
+    ],
+)
+def test_lines_that_resemble_code_or_rows_stay_prose(said: str) -> None:
+    assert set(shapes_of(said)) == {PROSE}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 
 from engram.capture.chunks import layout_blocks
 from engram.values.frozen import frozen
@@ -28,13 +29,16 @@ class Block:
 _LINE = re.compile(r"[^\n]*(?:\n|$)")
 _FORWARDED = re.compile(
     r"^[ \t>]*(?:-{2,}[ \t]*(?:Forwarded message|Original Message|Weitergeleitete Nachricht|Message transféré|Mensaje reenviado)"
-    r"|Begin forwarded message:|From:[^\n]+\n(?:[ \t>]*(?:Sent|Date|To|Cc|Subject):[^\n]*\n?){2,})",
+    r"|Begin forwarded message:|(?:From|Von|De|Da|Van|差出人|发件人)[ \t]?[:：][^\n]+\n"
+    r"(?:[ \t>]*(?:Sent|Date|To|Cc|Bcc|Subject|Gesendet|Datum|An|Betreff|Kopie|Envoyé|À|Objet|Enviado|Fecha|Data|Para"
+    r"|Asunto|Assunto|Inviato|Oggetto|A|Verzonden|Aan|Onderwerp|日時|宛先|件名|发送时间|收件人|主题)[ \t]?[:：][^\n]*\n?){2,})",
     re.IGNORECASE | re.MULTILINE,
 )
 _LOG_LINE = re.compile(
     r"[ \t]*(?:"
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?[\d.,Z+: -]{0,16}\]?\s+\S"  # 2026-03-02 09:14:07 …
     r"|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+\S"
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S"  # Mar  2 09:14:07 host …
     r"|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL|TRACE)\]?[:\s]"
     r"|Traceback \(most recent call last\)|File \"[^\"]+\", line \d+|[\w.]*(?:Error|Exception): \S"
     r"|at [\w$.<>]+\([^)]*\)\s*$"
@@ -44,6 +48,24 @@ _LOG_LINE = re.compile(
     r"|[{}\[\]();]+,?\s*$|\"[\w-]+\":\s"
     r")"
 )
+_CODE_LINE = re.compile(
+    r"\s*(?:"
+    r"(?:def|class|fn|func|function|async def|public|private|static|impl|struct|interface|enum|namespace|package)\b.*[({:;]\s*$"
+    r"|(?:import|from|using|include|require|#include|use)\s[\w.:{}\"'<>/@*, -]+;?\s*$"
+    r"|(?:if|for|while|elif|else|try|except|with|switch|case|catch|do)\b.*[:{]\s*$|return\b[^.]*;?\s*$"
+    r"|(?:const|let|var|export|int|auto|val)\s+\w+.*[=;{]"
+    r"|[\w.\[\]\"']+\s*(?:[-+*/|&]?=|:=|=>)\s*\S+[^.!?]*$"
+    r"|[\w.]+\([^)]*\)\s*[;{:]?\s*$|.*[;{}]\s*$"
+    r"|(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FROM|WHERE|JOIN|GROUP BY|ORDER BY)\s\S.*|@\w+|//.*|/\*.*"
+    r"|[\"']?[\w-]+[\"']?\s*:\s*(?:[\[{]|[\"'][^\"']*[\"'],?$|[-\d.]+,?$|true|false|null).*"
+    r"|</?\w[^>]*>.*|[\]})]+[,;]?\s*"
+    r")"
+)
+_LONGEST_CODE = 400  # characters of a line of code
+_CELL = re.compile(r"[,;\t]")
+_LEAST_ROWS = 3
+_LEAST_CODE = 2
+"""Neighbouring lines that look like rows of one table, or like code, from which they are taken for it."""
 _MOST_MARKS = 0.25
 """Share of a line's characters that are brackets, slashes and operators, from which the line is no prose."""
 _MARK = re.compile(r"[{}\[\]()<>=/\\|;_$&*+#~^`]")
@@ -75,9 +97,35 @@ def _of_layout(text: str) -> Iterator[Block]:
         elif kind == "heading":
             yield Block(start, end, HEADING)
         else:
-            for line in _LINE.finditer(text, start, end):
-                if line.group().strip():
-                    yield Block(line.start(), line.end(), _shape(line.group()))
+            lines = [line for line in _LINE.finditer(text, start, end) if line.group().strip()]
+            for line, shape in zip(lines, _shapes([line.group() for line in lines]), strict=True):
+                yield Block(line.start(), line.end(), shape)
+
+
+def _shapes(lines: list[str]) -> list[str]:
+    """Return the shape of each line. Code and the rows of a table are told by several lines together: one line may be prose."""
+    found = [_shape(line) for line in lines]
+    for shape, runs, least in (
+        (CODE, groupby(range(len(lines)), lambda n: found[n] != QUOTE and _is_code(lines[n])), _LEAST_CODE),
+        (TABLE, groupby(range(len(lines)), lambda n: found[n] == PROSE and _cells(lines[n])), _LEAST_ROWS),
+    ):
+        for is_one, run in runs:
+            numbers = list(run)
+            if is_one and len(numbers) >= least:
+                found[numbers[0] : numbers[-1] + 1] = [shape] * len(numbers)
+    return found
+
+
+def _is_code(line: str) -> bool:
+    return len(line) <= _LONGEST_CODE and _CODE_LINE.fullmatch(line.rstrip()) is not None
+
+
+def _cells(line: str) -> tuple[str, int] | None:
+    """Return the separator and the number of cells of a row without spaces behind its separators; None for any other line."""
+    separators = _CELL.findall(line.strip())
+    if len(separators) < 2 or len(set(separators)) > 1 or f"{separators[0]} " in line:
+        return None
+    return separators[0], len(separators)
 
 
 def _shape(line: str) -> str:
