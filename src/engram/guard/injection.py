@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-VERSION = 2
+VERSION = 3
 """Covers rules and weights together. A memory screened under another version is screened again before it enters a prompt."""
 
 BUCKETS = 1 << 17

@@ -1,7 +1,8 @@
 """Signs of a prompt injection, matched by grammar: each has a name and a weight in logits, added to the wording's score. Pure.
 
 A text is first normalised to what a model would read (`normalize`): invisible characters removed, look-alike letters of other
-alphabets in mixed words mapped to Latin, and text hidden in base64, hexadecimal or rot13 decoded. Patterns are bounded.
+alphabets in mixed words mapped to Latin, and text hidden in base64, hexadecimal or rot13 decoded. Patterns are bounded. Harmless
+standing instructions (`guard/standing_instructions.py`) are dropped before signs are matched; the wording is scored with them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
 
+from engram.guard.standing_instructions import drop_standing_instructions
 from engram.values.frozen import frozen
 
 
@@ -318,7 +320,7 @@ def _words(raw: bytes) -> list[str]:
 def find_signs(text: NormalizedText) -> list[InjectionSign]:
     """Return the signs of an attack in a text, one for each name: the strongest."""
     signs: dict[str, InjectionSign] = {}
-    for sign in _matching(text.text):
+    for sign in _matching(drop_standing_instructions(text.text)):
         if signs.get(sign.name, _NO_SIGN).weight < sign.weight:
             signs[sign.name] = sign
     if _DATA.match(text.text) and any(_COMMAND.search(match.group("value")) for match in _VALUE.finditer(text.text)):
