@@ -299,6 +299,7 @@ class AsyncEngram:
     pin = Verb(Engram.pin)
     promote = Verb(Engram.promote)
     demote = Verb(Engram.demote)
+    review = Verb(Engram.review)
     forget = Verb(Engram.forget)
     restore = Verb(Engram.restore)
     relate = Verb(Engram.relate)

@@ -183,6 +183,7 @@ class Engram:
     pin = verb(memories_verbs.pin)
     promote = verb(lifecycle_verbs.promote)
     demote = verb(lifecycle_verbs.demote)
+    review = verb(lifecycle_verbs.review)
     forget = verb(memories_verbs.forget)
     restore = verb(memories_verbs.restore)
     relate = verb(edges_verbs.relate)

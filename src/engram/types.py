@@ -39,6 +39,7 @@ from engram.values.memories import Kind as Kind
 from engram.values.memories import Memory as Memory
 from engram.values.memories import Page as Page
 from engram.values.memories import Proposition as Proposition
+from engram.values.memories import Replacement as Replacement
 from engram.values.memories import Space as Space
 from engram.values.memories import Status as Status
 from engram.values.memories import StatusChange as StatusChange

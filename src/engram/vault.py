@@ -42,6 +42,7 @@ from engram.models.rerankers import OnnxReranker, Reranker
 from engram.models.spending import Ledger
 from engram.recall.searcher import Searcher
 from engram.rules.duplicates import DuplicateWeights
+from engram.rules.pairs import PairWeights
 from engram.rules.store_rules import MemoryRules
 from engram.settings import LiveSettings
 from engram.store.credentials import Ask, Credentials
@@ -284,6 +285,7 @@ class OpenVault:
             live.tuned(DreamLimits),
             live.tuned(EdgeWeights),
             live.tuned(DuplicateWeights),
+            live.tuned(PairWeights),
         )
 
 

@@ -12,6 +12,7 @@ import pytest
 from hand_clock import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
+from recall.vaults import open_engram
 from rules.stories import open_story
 
 from engram.errors import InvalidQuery
@@ -275,3 +276,25 @@ def test_a_memory_moves_between_layers_and_reports_its_lifecycle(tmp_path: Path,
         assert mem.standing(event.id).lifecycle is Lifecycle.STALE
         mem.pin(event.id)
         assert (mem.standing(event.id).lifecycle, mem.standing(event.id).policy) == (Lifecycle.ACTIVE, RetentionPolicy.PROTECTED)
+
+
+@pytest.mark.parametrize(
+    ("decision", "status"), [("challenge", "challenged"), ("dispute", "challenged"), ("invalidate", "invalidated")]
+)
+def test_a_review_by_hand_sets_the_status_with_a_reason_and_can_be_taken_back(tmp_path: Path, decision: str, status: str) -> None:
+    with open_engram(tmp_path / "vault") as mem:
+        kept = mem.remember("The office is in Lisbon")
+        assert mem.review(kept.id, decision, reason="Ana says otherwise").status == status
+        assert "Ana says otherwise" in mem.status_history(kept.id)[-1].reason
+        confirmed = mem.review(kept.id, "confirm")
+        assert confirmed.status == "active"
+        assert confirmed.corroborations == 1
+        assert [change.new for change in mem.status_history(kept.id)] == [status, "active"]
+
+
+def test_an_unknown_review_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault") as mem:
+        kept = mem.remember("The office is in Lisbon")
+        with pytest.raises(InvalidQuery, match="confirm, challenge, dispute, invalidate"):
+            mem.review(kept.id, "bless")
+        assert mem.status_history(kept.id) == []

@@ -58,6 +58,7 @@ def main() -> None:
     ask.add_argument("--train", nargs="+", type=Path, required=True)
     ask.add_argument("--held", nargs="*", type=Path, default=[])
     ask.add_argument("--out", type=Path)
+    ask.add_argument("--start", type=Path, help="go on from a fitted network")
     ask.add_argument("--seed", type=int, default=1)
     ask.add_argument("--threads", type=int, default=2)
     given = ask.parse_args()
@@ -70,6 +71,8 @@ def main() -> None:
     files = [list(read(path)) for path in given.train]
     held = [pair for path in given.held for group in read(path) for pair in group]
     network = PairNetwork(given.base, given.layers)
+    if given.start:
+        network.load_state_dict(torch.load(given.start / "network.pt")["state"])
     network.encoder.embeddings.requires_grad_(False)  # words that no row holds keep their place among those that rows hold
     slow = [p for n, p in network.named_parameters() if n.startswith("encoder") and p.requires_grad]
     fast = [p for n, p in network.named_parameters() if not n.startswith("encoder")]

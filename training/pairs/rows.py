@@ -1,4 +1,4 @@
-"""Labelled pairs of statements as training examples: an earlier and a later statement, and what the later one does to the earlier."""
+"""Labelled pairs of statements as training examples: an earlier one, a later one, and what the later does to the earlier."""
 
 from __future__ import annotations
 

@@ -18,14 +18,14 @@ import torch
 from network import POINTER, StatementNetwork
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.shape_inference import quant_pre_process
-from rows import BEFORE_TOKENS, KINDS, TENSES, TURN_TOKENS, places, read
+from rows import BEFORE_TOKENS, KINDS, LETTERS, NAME_KINDS, TENSES, TURN_TOKENS, places, read
 
 
 def glue(paths: list[Path], least: int = 4) -> list[str]:
     """Return the words that labelled rows leave out between two pieces: conjunctions of several languages, never a negation."""
     seen: Counter[str] = Counter()
     for path in paths:
-        for row in read(path):
+        for row in (row for row in read(path) if row.get("pieces")):
             spans = places(row) or []
             ends = [0, *(end for _, end in spans)]
             for end, start in zip(ends, [start for start, _ in spans], strict=False):
@@ -36,7 +36,7 @@ def glue(paths: list[Path], least: int = 4) -> list[str]:
 
 
 def judge(network: StatementNetwork) -> onnx.ModelProto:
-    """Return the two layers that judge pooled pieces. A graph of their own: numpy would share them out over all cores, and wait."""
+    """Return the two layers that judge pooled pieces. A graph of their own: numpy would use threads."""
     weights = {
         name: layer.detach().numpy().astype(np.float32)
         for name, layer in (("first", network.first.weight.T), ("first_bias", network.first.bias),
@@ -79,17 +79,18 @@ def main() -> None:
     ids = torch.randint(1000, 2000, (2, 24))
     with tempfile.TemporaryDirectory() as folder:
         whole, ready = f"{folder}/whole.onnx", f"{folder}/ready.onnx"
+        inputs, outputs = ["ids", "mask", "segments", "letters"], ["borders", "pointer", "states", "names"]
         axes = {0: "batch", 1: "tokens"}
         torch.onnx.export(
-            network, (ids, torch.ones_like(ids), torch.zeros_like(ids)), whole, dynamo=False, opset_version=17,
-            input_names=["ids", "mask", "segments"], output_names=["borders", "pointer", "states"],
-            dynamic_axes=dict.fromkeys(("ids", "mask", "segments", "borders", "pointer", "states"), axes),
+            network, (ids, torch.ones_like(ids), torch.zeros_like(ids), torch.zeros(2, 24, LETTERS)), whole, dynamo=False,
+            opset_version=17, input_names=inputs, output_names=outputs, dynamic_axes=dict.fromkeys((*inputs, *outputs), axes),
         )  # fmt: skip
         quant_pre_process(whole, ready, skip_symbolic_shape=True)
         quantize_dynamic(ready, str(given.out / "model.onnx"), weight_type=QuantType.QInt8, per_channel=True, reduce_range=False)
     shutil.copy(Path(given.base) / "tokenizer.json", given.out / "tokenizer.json")
     card = {
-        "kinds": KINDS, "tenses": TENSES, "pointer": POINTER, "before_tokens": BEFORE_TOKENS, "turn_tokens": TURN_TOKENS,
+        "kinds": KINDS, "names": NAME_KINDS, "tenses": TENSES,
+        "pointer": POINTER, "before_tokens": BEFORE_TOKENS, "turn_tokens": TURN_TOKENS,
         "glue": glue(given.rows),
     }  # fmt: skip
     (given.out / "card.json").write_text(json.dumps(card, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

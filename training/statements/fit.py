@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from measure import measure
 from network import KEEP, KIND, NEEDS, POINTER, TENSE, StatementNetwork, pooled
-from rows import Example, example, read
+from rows import LETTERS, Example, example, read
 from tokenizers import Tokenizer
 from torch.nn import functional
 
@@ -40,13 +40,19 @@ def tensors(batch: list[Example]):
         padded([[1] * len(e.ids) for e in batch], 0),
         padded([e.segments for e in batch], 0),
         padded([e.borders for e in batch], -100),
+        torch.tensor([e.letters + [[0.0] * LETTERS] * (width - len(e.letters)) for e in batch]),
+        padded([e.names for e in batch], -100),
     )
 
 
 def loss_of(network: StatementNetwork, batch: list[Example]) -> torch.Tensor:
-    ids, mask, segments, borders = tensors(batch)
-    scores, pointer, states = network(ids, mask, segments)
-    total = functional.cross_entropy(scores.reshape(-1, 3), borders.reshape(-1), ignore_index=-100)
+    ids, mask, segments, borders, letters, names = tensors(batch)
+    scores, pointer, states, tags = network(ids, mask, segments, letters)
+    total = scores.sum() * 0.0
+    if (borders >= 0).any():  # rows that only have names have no borders
+        total = total + functional.cross_entropy(scores.reshape(-1, 3), borders.reshape(-1), ignore_index=-100)
+    if (names >= 0).any():
+        total = total + 0.7 * functional.cross_entropy(tags.reshape(-1, tags.shape[-1]), names.reshape(-1), ignore_index=-100)
     found, keeps, needs, kinds, tenses, weight = [], [], [], [], [], []
     pointing = []
     for n, e in enumerate(batch):

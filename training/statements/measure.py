@@ -25,6 +25,20 @@ def decode(borders: torch.Tensor, first: int, count: int, bias: float = 0.0) -> 
     return [(a, b) for a, b in found]
 
 
+def spans_of(tags: list[int]) -> set[tuple[int, int, int]]:
+    """Return the names that tags mean: first token, token after the last, kind."""
+    found: list[list[int]] = []
+    for place, tag in enumerate(tags):
+        if tag <= 0:
+            continue
+        kind, inside = (tag - 1) // 2, (tag - 1) % 2
+        if inside and found and found[-1][1] == place and found[-1][2] == kind:
+            found[-1][1] = place + 1
+        else:
+            found.append([place, place + 1, kind])
+    return {(low, high, kind) for low, high, kind in found}
+
+
 def auroc(scores: list[float], labels: list[bool]) -> float:
     pairs = sorted(zip(scores, labels, strict=True))
     ranks = positives = 0
@@ -44,10 +58,17 @@ def measure(network, examples: list[Example]) -> dict[str, float]:
     junk = facts = 0
     at = {level: {"junk": 0, "kept": 0, "instruction": 0, "request": 0} for level in (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)}
     instructions = requests = 0
+    named_right = named_found = named_gold = 0
     for e in examples:
         ids = torch.tensor([e.ids])
-        scored, _pointer, states = network(ids, torch.ones_like(ids), torch.tensor([e.segments]))
+        letters = torch.tensor([e.letters])
+        scored, _pointer, states, tags = network(ids, torch.ones_like(ids), torch.tensor([e.segments]), letters)
         states = states[0]
+        if max(e.names, default=-1) >= 0:
+            guessed, true = spans_of(tags[0].argmax(-1).tolist()), spans_of(e.names)
+            named_right += len(guessed & true)
+            named_found += len(guessed)
+            named_gold += len(true)
         spans = decode(scored[0], e.first, len(e.offsets))
         truth = {(p.start, p.end) for p in e.pieces}
         exact += len(truth & set(spans))
@@ -96,6 +117,8 @@ def measure(network, examples: list[Example]) -> dict[str, float]:
         "needs_auroc": auroc(needs, needed),
         "kind": kind / max(pieces, 1),
         "tense": tense / max(tensed, 1),
+        "names_p": named_right / max(named_found, 1),
+        "names_r": named_right / max(named_gold, 1),
         "at": {
             level: {
                 "kept": round(counts["kept"] / max(facts, 1), 3), "junk_rows": round(counts["junk"] / max(junk, 1), 3),

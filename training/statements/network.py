@@ -1,14 +1,15 @@
-"""The network: the first layers of MiniLM, a border score for every token, and a judgement on every piece."""
+"""The network: the first layers of MiniLM, a border and a name score for every token, and a judgement on every piece."""
 
 from __future__ import annotations
 
 import torch
-from rows import KINDS, TENSES
+from rows import KINDS, LETTERS, NAME_TAGS, TENSES
 from torch import nn
 from transformers import AutoModel
 
 POINTER = 48
 HIDDEN = 256
+NAME_HIDDEN = 128
 KEEP, NEEDS, KIND = 0, 1, 2
 TENSE = KIND + len(KINDS)
 OUTPUTS = TENSE + len(TENSES)
@@ -26,14 +27,16 @@ class StatementNetwork(nn.Module):
         self.drop = nn.Dropout(0.1)
         self.borders = nn.Linear(width, 3)
         self.pointer = nn.Linear(width, 3 * POINTER)
+        self.names = nn.Sequential(nn.Linear(width + 3 * LETTERS, NAME_HIDDEN), nn.ReLU(), nn.Linear(NAME_HIDDEN, NAME_TAGS))
         self.first = nn.Linear(3 * width, HIDDEN)
         self.second = nn.Linear(HIDDEN, OUTPUTS)
 
     def forward(
-        self, ids: torch.Tensor, mask: torch.Tensor, segments: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        self, ids: torch.Tensor, mask: torch.Tensor, segments: torch.Tensor, letters: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
         states = self.drop(self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=segments).last_hidden_state)
-        return self.borders(states), self.pointer(states), states
+        around = torch.cat((torch.roll(letters, 1, 1), letters, torch.roll(letters, -1, 1)), -1)
+        return self.borders(states), self.pointer(states), states, self.names(torch.cat((states, around), -1))
 
     def judge(self, pooled: torch.Tensor) -> torch.Tensor:
         return self.second(self.drop(torch.relu(self.first(pooled))))

@@ -18,6 +18,9 @@ KINDS = (
     "tool", "meta",
 )  # fmt: skip
 TENSES = ("past", "now", "future", "none")
+NAME_KINDS = ("person", "organisation", "place", "project", "product")
+NAME_TAGS = 1 + 2 * len(NAME_KINDS)
+"""None, then the beginning and the inside of a name of each kind."""
 BEGIN, INSIDE, OUTSIDE = range(3)
 Span = tuple[int, int]
 BEFORE_TOKENS = 32
@@ -46,6 +49,51 @@ class Example:
     offsets: list[tuple[int, int]] = field(default_factory=list)
     first: int = 0
     row: dict[str, Any] | None = None
+    letters: list[list[float]] = field(default_factory=list)
+    names: list[int] = field(default_factory=list)  # -100 where there is no label
+
+
+LETTERS = 6
+_WORD = re.compile(r"[^\W_]+")
+_OPENING = re.compile(r"(?:^|[.!?:…\n])[^\w\n]*$")
+
+
+def letters_of(text: str, offsets: list[Span]) -> list[list[float]]:
+    """Return how the word of each token is written: a capital, all capitals, a later capital, a digit, first of its sentence, no
+    beginning of a word. The tokenizer knows no capitals, and names mostly have one."""
+    words = {}
+    for word in _WORD.finditer(text):
+        said, start = word.group(), word.start()
+        opens = _OPENING.search(text[max(0, start - 8) : start]) is not None
+        written = [
+            said[0].isupper(),
+            len(said) > 1 and said.isupper(),
+            any(map(str.isupper, said[1:])),
+            any(map(str.isdigit, said)),
+        ]
+        written = [float(value) for value in (*written, opens)]
+        words.update(dict.fromkeys(range(start, word.end()), (start, written)))
+    found = []
+    for low, _ in offsets:
+        start, written = words.get(low, (low, [0.0] * (LETTERS - 1)))
+        found.append([*written, float(low > start)])
+    return found
+
+
+def tagged(row: dict[str, Any], offsets: list[Span]) -> list[int]:
+    """Return the tag of each token of a row whose names are labelled; -100 for all tokens of another."""
+    if "names" not in row:
+        return [-100] * len(offsets)
+    spans: list[tuple[int, int, int]] = []
+    for surface, kind in sorted(row["names"], key=lambda name: -len(name[0])):
+        for match in re.finditer(rf"(?<!\w){re.escape(surface)}(?!\w)", row["text"]):
+            if not any(low < match.end() and high > match.start() for low, high, _ in spans):
+                spans.append((match.start(), match.end(), NAME_KINDS.index(kind)))
+    tags = []
+    for low, high in offsets:
+        inside = next((span for span in spans if low < span[1] and high > span[0]), None)
+        tags.append(0 if inside is None else 1 + 2 * inside[2] + (low > inside[0]))
+    return tags
 
 
 def role(speaker: str) -> str:
@@ -61,7 +109,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 def places(row: dict[str, Any]) -> list[tuple[int, int]] | None:
     """Return the character span of every piece, closing punctuation included, or None if a piece is not in the text."""
     found, at = [], 0
-    for piece in row["pieces"]:
+    for piece in row.get("pieces", ()):
         start = row["text"].find(piece["text"], at)
         if start < 0 or not piece["text"].strip():
             return None
@@ -105,7 +153,7 @@ def cropped(row: dict[str, Any], dice: random.Random) -> dict[str, Any]:
 
 
 def example(row: dict[str, Any], tokenizer: Tokenizer, dice: random.Random | None = None) -> Example | None:
-    if dice is not None and dice.random() < 0.45:
+    if dice is not None and dice.random() < 0.45 and row.get("pieces"):
         row = cropped(row, dice)
     spans = places(row)
     if spans is None:
@@ -146,9 +194,17 @@ def example(row: dict[str, Any], tokenizer: Tokenizer, dice: random.Random | Non
             else:
                 pieces[at].end = place + 1
                 borders[place] = INSIDE
-        else:
+        elif row.get("pieces"):
             borders[place] = OUTSIDE
-    made = Example(ids, segments, borders, [p for p in pieces if p.start >= 0], offsets, first, row)
+    outside = len(ids) - first - len(offsets)
+    letters = letters_of(row["text"], offsets)
+    if dice is not None and dice.random() < 0.15:
+        letters = [[0.0] * (LETTERS - 1) + [last] for *_, last in letters]  # as in a message without capitals
+    made = Example(
+        ids, segments, borders, [p for p in pieces if p.start >= 0], offsets, first, row,
+        letters=[[0.0] * LETTERS] * first + letters + [[0.0] * LETTERS] * outside,
+        names=[-100] * first + tagged(row, offsets) + [-100] * outside,
+    )  # fmt: skip
     return _dictated(made, tokenizer, dice) if dice is not None and dice.random() < 0.12 else made
 
 
@@ -164,7 +220,10 @@ def _dictated(example: Example, tokenizer: Tokenizer, dice: random.Random) -> Ex
     for piece in example.pieces:
         piece.start, piece.end = new[piece.start], new[piece.end]
         piece.carry = piece.carry and (new[piece.carry[0]], max(new[piece.carry[1]], new[piece.carry[0]] + 1))
-    return Example(some(example.ids), some(example.segments), some(example.borders), example.pieces, [], example.first)
+    return Example(
+        some(example.ids), some(example.segments), some(example.borders), example.pieces, [], example.first,
+        letters=some(example.letters), names=some(example.names),
+    )  # fmt: skip
 
 
 def _carried(

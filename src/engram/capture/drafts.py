@@ -78,4 +78,11 @@ def _draft(said: Sequence[Turn], candidate: Candidate, vector: bytes | None, set
             novelty=max(candidate.surprise, 0.0) / MOST_SURPRISING,
         ),
     )
-    return Draft(memory=memory, turns=sources, vector=vector, facts=candidate.facts, passage=proposition.passage)
+    return Draft(
+        memory=memory,
+        turns=sources,
+        vector=vector,
+        facts=candidate.facts,
+        passage=proposition.passage,
+        replaces=candidate.replaces,
+    )

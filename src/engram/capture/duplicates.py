@@ -9,19 +9,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 import numpy as np
 
 from engram.capture.chunks import unnumbered
 from engram.capture.corrections import Said, heirs_of
+from engram.capture.pairs import PairCandidate, Related, is_later, may_pair, relations
 from engram.capture.statements import Statement
 from engram.index.vectors.live import LiveIndex, Nearest
-from engram.models.embedders import Vectors
+from engram.models.embedders import Embedder, Vectors
+from engram.models.pair_reader import PairReader, shared_pair_reader
 from engram.rules.duplicates import DuplicateWeights
+from engram.rules.pairs import PairWeights, Relation, least_cosine
+from engram.settings import LiveSettings
 from engram.store.ports import Store
 from engram.text.english.grammar import is_assistant, named
 from engram.text.terms import day_of, digest_of, identity_of, marks, word_set, words
-from engram.types import Fact, Kind, Memory, Policy, Proposition, Reader, Source
+from engram.types import Fact, Kind, Memory, Policy, Proposition, Reader, Replacement, Source
 from engram.values.frozen import field, frozen, mutable, replace
 
 _NEIGHBOURS = 5  # by whom surprise is measured (C5)
@@ -41,6 +46,8 @@ class Candidate:
     surprise: float = 0.0
     flagged: bool = False  # reads as an attack on the model
     facts: tuple[Fact, ...] | None = None  # where they are known without reading it
+    at: datetime | None = None  # when it was said
+    replaces: tuple[Replacement, ...] = ()
     echoes: list[Candidate] = field(default_factory=list)  # the same, said again in the same batch
 
     def __post_init__(self) -> None:
@@ -69,28 +76,61 @@ class Sifted:
     fresh: list[Candidate]
     merged: list[tuple[Candidate, str]]
     corrected: list[tuple[Candidate, str]]
+    notes: tuple[str, ...] = ()
+
+
+@frozen
+class Comparison:
+    """The pair model and the numbers that statements are compared with."""
+
+    reader: PairReader
+    pairs: PairWeights = PairWeights()
+    words: DuplicateWeights = DuplicateWeights()
+    trusted: bool = True  # False for a file's statements, which challenge what is known at most
+    background: float = 0.0  # mean cosine of unrelated texts
+
+    @property
+    def least_cosine(self) -> float:
+        """The cosine from which two statements are compared."""
+        return least_cosine(self.pairs, self.background)
+
+
+def comparison_of(live: LiveSettings, embedder: Embedder | None, *, trusted: bool = True) -> Comparison:
+    """Return the pair model of the package and the numbers in force."""
+    background = 0.0 if embedder is None else embedder.background[0]
+    return Comparison(shared_pair_reader(), live.tuned(PairWeights), live.tuned(DuplicateWeights), trusted, background)
 
 
 def sift(
-    store: Store, index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate], weights: DuplicateWeights
+    store: Store, index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate], comparison: Comparison
 ) -> Sifted:
-    """Duplicates are looked for where the reader stands; surprise is about all that the reader sees."""
+    """Tell statements that repeat a memory, or one of the batch, from new ones, and find the earlier ones that these replace.
+
+    Both are looked for where the reader stands; surprise is about all that the reader sees.
+    """
+    weights = comparison.words
     known = store.memories.by_digest(reader, [digest for c in candidates for digest in (c.digest, *c.quoted)])
     remembered = _remembered(store, reader, candidates)
-    near = _near(index, reader, candidates)
-    twins = _twins(store, index, reader, candidates, near, weights)
+    near = _near(index, reader, candidates, comparison.pairs.neighbours)
+    mine = _own_neighbours(store, index, reader, candidates, near, comparison)
+    twins = _twins(candidates, mine, weights)
+    related, notes = relations(comparison.reader, _pairs(candidates, mine, comparison), comparison.pairs)
     heirs = heirs_of(store, index, reader, (one.as_said for one in candidates), weights)
     batch = _Batch(len(candidates))
     by_digest: dict[bytes, Candidate] = {}
-    sifted = Sifted([], [], [])
+    sifted = Sifted([], [], [], notes)
+    places: dict[int, int] = {}  # by the number of a candidate, its place among the new ones
+    heads: dict[int, Candidate] = {}
     for number, candidate in enumerate(candidates):
         cosines = batch.cosines(candidate)
+        own = related.get(number, [])
         twin = known.get(candidate.digest)
         if twin is None:
             twin = _echoed(known, candidate)
             candidate.is_echo = candidate.is_echo or twin is not None
-        twin = twin or remembered.get(number) or twins.get(number)
+        twin = twin or remembered.get(number) or twins.get(number) or _same_memory(own)
         first = by_digest.get(candidate.digest) or batch.rephrased(candidate, cosines, weights)
+        first = first or next((heads[one.place] for one in own if one.place in heads and one.relation is Relation.SAME), None)
         if twin is not None:
             sifted.merged.append((candidate, twin))
         elif number in heirs:
@@ -99,10 +139,47 @@ def sift(
             first.echoes.append(candidate)
         else:
             candidate.surprise = surprise(near.get(number), cosines)
+            candidate.replaces = _replacements(own, places, trusted=comparison.trusted)
             by_digest[candidate.digest] = candidate
             batch.add(candidate)
+            places[number], heads[number] = len(sifted.fresh), candidate
             sifted.fresh.append(candidate)
     return sifted
+
+
+def _same_memory(related: Sequence[Related[str | int]]) -> str | None:
+    return next((one.place for one in related if isinstance(one.place, str) and one.relation is Relation.SAME), None)
+
+
+def _replacements(related: Sequence[Related[str | int]], places: Mapping[int, int], *, trusted: bool) -> tuple[Replacement, ...]:
+    """Return the replacements of a new statement; an earlier one of the batch is named by its place among the new ones."""
+    found = []
+    for one in related:
+        place = places.get(one.place) if isinstance(one.place, int) else one.place
+        if place is not None and one.relation in (Relation.REPLACES, Relation.CHALLENGES):
+            found.append(one.replacement(place, sure=trusted))
+    return tuple(found)
+
+
+def _pairs(
+    candidates: Sequence[Candidate], mine: Mapping[int, Sequence[tuple[Memory, float]]], comparison: Comparison
+) -> Iterator[PairCandidate[str | int]]:
+    """Yield the pairs of each statement with its neighbours where the reader stands and with earlier statements of the batch."""
+    vectors = [one.vector for one in candidates]
+    known = [number for number, vector in enumerate(vectors) if vector is not None and not candidates[number].is_echo]
+    rows = np.stack([vectors[number] for number in known]) if known else np.empty((0, 0), np.float32)  # type: ignore[misc]
+    for row, number in enumerate(known):
+        candidate = candidates[number]
+        later = candidate.statement.proposition
+        for memory, cosine in mine.get(number, ()):
+            day = _one_day(candidate.day, day_of(memory))
+            if day and may_pair(later, memory, comparison.pairs) and is_later(candidate.at, memory):
+                yield PairCandidate(number, later, memory.id, memory, cosine)
+        for place, cosine in enumerate((rows[:row] @ rows[row]).tolist()):
+            earlier = candidates[known[place]]
+            if cosine >= comparison.least_cosine and earlier.turn != candidate.turn and _one_day(candidate.day, earlier.day):
+                if may_pair(later, earlier.statement.proposition, comparison.pairs):
+                    yield PairCandidate(number, later, known[place], earlier.statement.proposition, cosine)
 
 
 def _echoed(known: Mapping[bytes, str], candidate: Candidate) -> str | None:
@@ -160,21 +237,39 @@ def known_as(memory: Memory, said: Said) -> list[bytes]:
     return [identity_of(replace(memory, text=wording)) for wording in said.wordings]
 
 
-def twin_of(
-    store: Store, index: LiveIndex | None, reader: Reader, memory: Memory, said: Said, weights: DuplicateWeights
-) -> tuple[str | None, float]:
-    """Return the id of a memory of the reader's scope that says the same in other words; else None and the surprise."""
-    vector = said.vector
+def compared(
+    store: Store, index: LiveIndex | None, reader: Reader, memory: Memory, said: Said, comparison: Comparison
+) -> tuple[str | None, float, tuple[Replacement, ...]]:
+    """Return the id of a memory of the reader's scope that says the same in other words; else None, the surprise, and the
+    memories that the statement replaces."""
+    vector, weights = said.vector, comparison.words
     here = replace(reader, policy=Policy.OWN)
-    found = index.search_many(here, vector[None], _NEIGHBOURS) if index is not None and vector is not None else None
-    close = found[0].keys[found[0].scores >= weights.duplicate_cosine].tolist() if found else []
-    wordings = said.wordings
-    for one in store.memories.fetch(here, close) if close else ():
-        alike = one.kind is memory.kind or Kind.SKILL not in (one.kind, memory.kind)
-        if alike and _by_whom(one, memory.speaker) and _one_day(day_of(memory), day_of(one)):
-            if any(says_the_same(wording, one.text, weights) for wording in wordings):
-                return one.id, 0.0
-    return None, surprise(found[0] if found else None, np.empty(0, np.float32))
+    found = (
+        index.search_many(here, vector[None], comparison.pairs.neighbours) if index is not None and vector is not None else None
+    )
+    cosines = dict(zip(found[0].keys.tolist(), found[0].scores.tolist(), strict=True)) if found else {}
+    close = [key for key, cosine in cosines.items() if cosine >= comparison.least_cosine]
+    neighbours = [
+        one
+        for one in (store.memories.fetch(here, close) if close else ())
+        if (one.kind is memory.kind or Kind.SKILL not in (one.kind, memory.kind)) and _one_day(day_of(memory), day_of(one))
+    ]
+    for one in neighbours:
+        near_enough = cosines[one.key] >= weights.duplicate_cosine and _by_whom(one, memory.speaker)
+        if near_enough and any(says_the_same(wording, one.text, weights) for wording in said.wordings):
+            return one.id, 0.0, ()
+    pairs = [
+        PairCandidate(0, memory, one.id, one, cosines[one.key])
+        for one in neighbours
+        if memory.kind is not Kind.SKILL and may_pair(memory, one, comparison.pairs)
+    ]
+    related = relations(comparison.reader, pairs, comparison.pairs)[0].get(0, [])
+    twin = next((one.place for one in related if one.relation is Relation.SAME), None)
+    if twin is not None:
+        return twin, 0.0, ()
+    replaced = (one for one in related if one.relation in (Relation.REPLACES, Relation.CHALLENGES))
+    unlike = surprise(found[0] if found else None, np.empty(0, np.float32))
+    return None, unlike, tuple(one.replacement(one.place, sure=comparison.trusted) for one in replaced)
 
 
 def _by_whom(memory: Memory, speaker: str) -> bool:
@@ -183,7 +278,7 @@ def _by_whom(memory: Memory, speaker: str) -> bool:
 
 def surprise(near: Nearest | None, cosines: Vectors) -> float:
     """Return the distance from known memories (k = 5): novel up to +0.3, redundant down to -0.1 (C5)."""
-    scores = np.sort(np.concatenate((near.scores, cosines)))[-_NEIGHBOURS:] if near is not None else cosines[:0]
+    scores = np.sort(np.concatenate((near.scores[:_NEIGHBOURS], cosines)))[-_NEIGHBOURS:] if near is not None else cosines[:0]
     if len(scores) < _NEIGHBOURS:
         return 0.0
     return float(np.clip((0.75 - float(scores.mean())) * 1.2, -0.1, MOST_SURPRISING))
@@ -239,40 +334,51 @@ class _Batch:
         return None
 
 
-def _near(index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate]) -> dict[int, Nearest]:
+def _near(index: LiveIndex | None, reader: Reader, candidates: Sequence[Candidate], most: int) -> dict[int, Nearest]:
     """The nearest memories that the reader sees, by the candidate's number."""
     numbers = [number for number, candidate in enumerate(candidates) if candidate.vector is not None]
     if index is None or not numbers:
         return {}
-    found = index.search_many(reader, np.stack([candidates[n].vector for n in numbers]), _NEIGHBOURS)  # type: ignore[misc]
+    found = index.search_many(reader, np.stack([candidates[n].vector for n in numbers]), most)  # type: ignore[misc]
     return {} if found is None else dict(zip(numbers, found, strict=True))
 
 
-def _twins(
+def _own_neighbours(
     store: Store,
     index: LiveIndex | None,
     reader: Reader,
     candidates: Sequence[Candidate],
     near: dict[int, Nearest],
-    weights: DuplicateWeights,
-) -> dict[int, str]:
-    """Ids of memories of the same place that say the same in other words, by the candidate's number."""
-    here = replace(reader, policy=Policy.OWN)
-    close = {n: one.keys[one.scores >= weights.duplicate_cosine].tolist() for n, one in near.items()}
+    comparison: Comparison,
+) -> dict[int, list[tuple[Memory, float]]]:
+    """Return the neighbours of each candidate in the reader's own scope with their cosines, the nearest first."""
+    here, least = replace(reader, policy=Policy.OWN), comparison.least_cosine
+    close = {n: one.keys[one.scores >= least].tolist() for n, one in near.items()}
     mine = _fetched(store, here, close)
     # Where all of the nearest are so close and none is from here, one from here may stand behind them.
-    crowded = [n for n, keys in close.items() if len(keys) == _NEIGHBOURS and not any(key in mine for key in keys)]
+    crowded = [
+        n for n, keys in close.items() if len(keys) == comparison.pairs.neighbours and not any(key in mine for key in keys)
+    ]
     if crowded and index is not None:
-        again = _near(index, here, [candidates[n] for n in crowded])
-        close |= {crowded[n]: one.keys[one.scores >= weights.duplicate_cosine].tolist() for n, one in again.items()}
+        again = _near(index, here, [candidates[n] for n in crowded], comparison.pairs.neighbours)
+        near = near | {crowded[n]: one for n, one in again.items()}
+        close |= {crowded[n]: one.keys[one.scores >= least].tolist() for n, one in again.items()}
         mine |= _fetched(store, here, {n: close[n] for n in crowded})
+    cosines = {n: dict(zip(one.keys.tolist(), one.scores.tolist(), strict=True)) for n, one in near.items()}
+    return {n: [(mine[key], cosines[n][key]) for key in keys if key in mine] for n, keys in close.items()}
+
+
+def _twins(
+    candidates: Sequence[Candidate], mine: Mapping[int, Sequence[tuple[Memory, float]]], weights: DuplicateWeights
+) -> dict[int, str]:
+    """Return the ids of memories that say the same nearly word for word, by the candidate's number."""
     found = {}
-    for number, keys in close.items():
+    for number, neighbours in mine.items():
         one = candidates[number]
         same = (
-            mine[key].id
-            for key in keys
-            if key in mine and _one_day(one.day, day_of(mine[key])) and _repeats(one, mine[key], weights)
+            memory.id
+            for memory, cosine in neighbours
+            if cosine >= weights.duplicate_cosine and _one_day(one.day, day_of(memory)) and _repeats(one, memory, weights)
         )
         twin = next(same, None)
         if twin is not None:

@@ -24,7 +24,7 @@ from typing import Any
 from engram.capture import redaction, screen
 from engram.capture.categories import CATEGORIES, IMPORTANCE, is_event
 from engram.capture.drafts import cut, drafts
-from engram.capture.duplicates import Candidate, Sifted, sift
+from engram.capture.duplicates import Candidate, Sifted, comparison_of, sift
 from engram.capture.embeddings import Tools, give_vectors, space_of
 from engram.capture.limits import CaptureLimits
 from engram.capture.redaction import sendable
@@ -35,7 +35,6 @@ from engram.errors import EngramError
 from engram.guard.injection import InjectionVerdict
 from engram.index.terms import STOP_WORDS
 from engram.models.language_models import Extracted, Extractor, GenerationRequest, LanguageModel
-from engram.rules.duplicates import DuplicateWeights
 from engram.settings import Settings
 from engram.text.english.entities import folded
 from engram.text.english.facts import facts
@@ -126,7 +125,7 @@ class Distiller:
             return
         candidates, refused = believed(answer, turns, context, settings)
         notes = give_vectors(tools, candidates)
-        sifted = sift(tools.store, tools.index, reader, candidates, tools.live.tuned(DuplicateWeights))
+        sifted = sift(tools.store, tools.index, reader, candidates, comparison_of(tools.live, tools.embedder))
         made = drafts(turns, sifted.fresh, settings)
         again: dict[str, list[int]] = {}
         for candidate, twin in sifted.merged:

@@ -20,7 +20,7 @@ from engram.capture import redaction
 from engram.capture.chunks import in_parts
 from engram.capture.corrections import Said, heirs_of
 from engram.capture.drafts import drafts, weighed
-from engram.capture.duplicates import MOST_SURPRISING, Candidate, known_as, sift, twin_of
+from engram.capture.duplicates import MOST_SURPRISING, Candidate, compared, comparison_of, known_as, sift
 from engram.capture.embeddings import SPACE, Tools, encoded, fill, give_vectors, passage, space_of
 from engram.capture.extraction import Distiller, Reading
 from engram.capture.limits import CaptureLimits
@@ -279,7 +279,8 @@ class Observer:
     ) -> Report:
         """Tell new from known, store all of it at once, and report."""
         settings = self._live.now
-        sifted = sift(self._store, self._tools.index, reader, heard.candidates, self._live.tuned(DuplicateWeights))
+        comparison = comparison_of(self._live, self._tools.embedder, trusted=not heard.imported)
+        sifted = sift(self._store, self._tools.index, reader, heard.candidates, comparison)
         made = drafts(heard.turns, sifted.fresh, settings)
         made = made if heard.said else [replace(draft, turns=()) for draft in made]
         if heard.imported:
@@ -389,14 +390,17 @@ class Observer:
             heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.tuned(DuplicateWeights))
             if heirs:
                 return heirs[0]
-        weights = self._live.tuned(DuplicateWeights)
-        twin, surprise = twin_of(self._store, self._tools.index, reader, memory, said, weights) if names else (None, 0.0)
+        twin, surprise, replaces = (
+            compared(self._store, self._tools.index, reader, memory, said, comparison_of(self._live, self._tools.embedder))
+            if names
+            else (None, 0.0, ())
+        )
         if twin is not None and stated is None:
             return self._remember_again(reader, memory, twin, timeout, receipt, tier, stated)
         weight = min(max(memory.importance + surprise, 0.0), 1.0) if weigh else memory.importance
         new = replace(memory, importance=weight, surprise=surprise)
         draft = self._drafted(new, vector, tier, novelty=max(surprise, 0.0) / MOST_SURPRISING)
-        draft = replace(draft, facts=None if stated is None else tuple(stated))
+        draft = replace(draft, facts=None if stated is None else tuple(stated), replaces=replaces)
         space = space_of(self._tools.embedder)
         only = receipt and receipt.mapped(lambda kept: kept[0])
         return self._store.capture.write(reader, memory.scope, [], [draft], space=space, timeout=timeout, receipt=only)[0]

@@ -29,7 +29,7 @@ class Batch:
             self.heard,
             turns=[self.heard.turns[number] for number in left],
             candidates=[
-                Candidate(one.statement, place[one.turn], vector=one.vector, flagged=one.flagged)
+                Candidate(one.statement, place[one.turn], vector=one.vector, flagged=one.flagged, at=one.at)
                 for one in self.heard.candidates
                 if one.turn in place
             ],
@@ -126,10 +126,18 @@ def reported(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence
     return Report(
         operation="observe",
         ids=tuple(memory_id for _, memory_id in new),
-        counts={"turns": len(heard.turns), "kept": len(new), "merged": len(merged), "dropped": dropped},
-        notes=(*heard.notes, *notes),
+        counts={"turns": len(heard.turns), "kept": len(new), "merged": len(merged), "dropped": dropped, **_replaced(made, new)},
+        notes=(*heard.notes, *notes, *sifted.notes),
         verdicts=tuple(sorted(verdicts, key=lambda verdict: (verdict.turn, verdict.start))),
     )
+
+
+def _replaced(made: Sequence[Draft], new: Sequence[tuple[Candidate, str]]) -> dict[str, int]:
+    """Count the earlier statements that new ones replace, and those that they may replace; nothing where there are none."""
+    found = [one for draft in made for one in draft.replaces] if new else []
+    sure = sum(one.sure for one in found)
+    counts = {"replaced": sure, "challenged": len(found) - sure}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _verdicts(candidates: Sequence[tuple[Candidate, str]], fate: Fate, reason: str = "") -> Iterator[Verdict]:

@@ -55,7 +55,9 @@ def hear(said: Sequence[Turn], previous: Previous, settings: Settings, reading: 
             continue
         found = [_within_tier(statement, one.kept, one.previous) for statement in found]
         flagged = screen.marks(one.seen, [statement.proposition.text for statement in found], settings)
-        heard.candidates += [Candidate(statement, number, flagged=mark) for statement, mark in zip(found, flagged, strict=True)]
+        heard.candidates += [
+            Candidate(statement, number, flagged=mark, at=one.turn.at) for statement, mark in zip(found, flagged, strict=True)
+        ]
         if any(flagged):
             notes["what may be an attack on the model was kept, and is left out of answers."] = None
         notes |= dict.fromkeys(left_out(one.left))

@@ -1,41 +1,95 @@
-"""The job that merges memories which say the same (K1): stored by several processes at once, without an encoder, or imported.
+"""The job that compares memories of one scope: it merges those that say the same (K1), and retires or challenges those that a
+later one replaces (K2).
 
-Neighbours come from the vector index, or from the text index if there is none; the words decide. The encoder alone cannot: it
-takes "May 5" for "May 6" and "allergic" for "not allergic".
+Statements are compared when they are captured, with the nearest few of what was known then. The rest is compared here: what
+several processes stored at once, what came without an encoder, and the neighbours that capture left out. Neighbours come from
+the vector index, or from the text index if there is none. Equal words decide by themselves; the pair model decides the rest
+(`rules/pairs.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from engram.capture.duplicates import adds_nothing
-from engram.dream.invariants import TRUST, may_merge
+from engram.capture.pairs import PairCandidate, Related, is_later, may_pair, relations
+from engram.dream.invariants import TRUST, may_merge, may_replace
 from engram.dream.job import Job, JobContext, JobPage, by_scope
 from engram.index.terms import TermPlanner
+from engram.models.pair_reader import shared_pair_reader
 from engram.rules.duplicates import means_the_same
+from engram.rules.pairs import PairWeights, Relation, least_cosine, reason
 from engram.text.english.grammar import named
 from engram.text.terms import day_of, terms
 from engram.types import Kind, Memory
-from engram.values.dreams import Cursor, Merge
+from engram.values.dreams import Cursor, Merge, Replace
 from engram.values.episodes import EPISODE
+from engram.values.frozen import replace
 
-_NEIGHBOURS = 8
+_NEIGHBOURS = 10
 _POSTINGS = 2000
 
 
 def page(context: JobContext, cursor: Cursor) -> JobPage:
-    """Return the next page: which memories are to be merged into which."""
+    """Return the next page: which memories are to be merged into which, and which are replaced by which."""
     touched = context.touched(cursor)
+    found = list(_neighbours(context, [memory for memory in touched.memories if _is_a_statement(memory)]))
     retired: dict[str, str] = {}
-    for memory, neighbours in _neighbours(context, [memory for memory in touched.memories if _is_a_statement(memory)]):
+    for memory, neighbours in found:
         for neighbour in neighbours:
-            pair = ranked(memory, neighbour)
-            if pair is not None and not {member.id for member in pair} & retired.keys() and is_duplicate(*pair):
-                retired[pair[0].id] = pair[1].id
+            _retire(retired, memory, neighbour, is_duplicate)
+    related = _related(context, found, retired)
+    for earlier, later, _ in (one for one in related if one[2].relation is Relation.SAME):
+        _retire(retired, earlier, later, _is_of_one_sort)
     successors = set(retired.values())
-    return touched.page([Merge(old, successor) for old, successor in retired.items() if old not in successors])
+    merges = [Merge(old, successor) for old, successor in retired.items() if old not in successors]
+    replaced = [
+        Replace(later.id, earlier.id, _is_sure(earlier, later, one), reason(one.replaces))
+        for earlier, later, one in related
+        if one.relation in (Relation.REPLACES, Relation.CHALLENGES) and not {earlier.id, later.id} & retired.keys()
+    ]
+    return touched.page([*merges, *replaced])
+
+
+def _retire(retired: dict[str, str], one: Memory, other: Memory, rule: Callable[[Memory, Memory], bool]) -> None:
+    """Mark one of two memories as merged into the other, if the rule holds for them and neither is retired already."""
+    pair = ranked(one, other)
+    if pair is not None and not {member.id for member in pair} & retired.keys() and rule(*pair):
+        retired[pair[0].id] = pair[1].id
+
+
+def _related(
+    context: JobContext, found: Sequence[tuple[Memory, Sequence[Memory]]], retired: Mapping[str, str]
+) -> list[tuple[Memory, Memory, Related[int]]]:
+    """Return the pairs that the model has something to say about, as earlier memory, later memory and relation."""
+    weights = replace(context.pair_weights, most_at_once=_NEIGHBOURS)
+    pairs: dict[tuple[int, int], PairCandidate[int]] = {}
+    by_key: dict[int, Memory] = {}
+    for memory, neighbours in found:
+        for place, neighbour in enumerate(neighbours):
+            earlier, later = sorted((memory, neighbour), key=lambda one: one.key)
+            if {earlier.id, later.id} & retired.keys() or not _may_pair(earlier, later, weights):
+                continue
+            by_key |= {earlier.key: earlier, later.key: later}
+            candidate = PairCandidate(later.key, later, earlier.key, earlier, 1.0 - place / len(neighbours) / 10)
+            pairs.setdefault((earlier.key, later.key), candidate)
+    related, _ = relations(shared_pair_reader(), pairs.values(), weights)
+    return [(by_key[one.place], by_key[later], one) for later, some in related.items() for one in some]
+
+
+def _may_pair(earlier: Memory, later: Memory, weights: PairWeights) -> bool:
+    days = day_of(earlier), day_of(later)
+    return may_pair(later, earlier, weights) and is_later(later.happened_at, earlier) and (not all(days) or days[0] == days[1])
+
+
+def _is_sure(earlier: Memory, later: Memory, one: Related[int]) -> bool:
+    return one.relation is Relation.REPLACES and may_replace(later, earlier, sure=True)
+
+
+def _is_of_one_sort(old: Memory, successor: Memory) -> bool:
+    return (old.kind, old.tier) == (successor.kind, successor.tier)
 
 
 def ranked(first: Memory, second: Memory) -> tuple[Memory, Memory] | None:
@@ -91,10 +145,12 @@ def _neighbour_keys(context: JobContext, group: Sequence[Memory]) -> list[list[i
         return [_by_words(context, memory) for memory in group]
     complete = [bool(np.isfinite(row).all()) for row in rows]
     results = context.index.search_many(reader, np.nan_to_num(rows), _NEIGHBOURS)
+    background = 0.0 if context.embedder is None else context.embedder.background[0]
+    least = least_cosine(context.pair_weights, background)
     if results is None:
         return [_by_words(context, memory) for memory in group]
     return [
-        nearest.keys[nearest.scores >= context.limits.merge_cosine].tolist() if has_vector else _by_words(context, memory)
+        nearest.keys[nearest.scores >= least].tolist() if has_vector else _by_words(context, memory)
         for memory, nearest, has_vector in zip(group, results, complete, strict=True)
     ]
 
@@ -107,4 +163,4 @@ def _by_words(context: JobContext, memory: Memory) -> list[int]:
     return [hit.key for hit in context.store.text.search(reader, search_terms, limit=_NEIGHBOURS)] if search_terms else []
 
 
-MERGE = Job("merge", "Merge memories of one scope that say the same.", page, light=True)
+MERGE = Job("merge", "Merge memories that say the same, and retire those that a later one replaces.", page, light=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from engram.rules.lifecycle import RetentionPolicy, retention_policy
 from engram.types import Memory, Source
-from engram.values.dreams import AddLink, Archive, Derive, Merge, Proposal
+from engram.values.dreams import AddLink, Archive, Derive, Merge, Proposal, Replace
 
 TRUST = {Source.USER: 3, Source.TOOL: 2, Source.ASSISTANT: 2, Source.IMPORT: 1, Source.INFERRED: 0}
 """Trust in a source; a memory may only be merged into one of equal or higher trust."""
@@ -30,10 +30,19 @@ def may_merge(old: Memory, successor: Memory) -> bool:
     return TRUST[old.source] <= TRUST[successor.source]
 
 
+def may_replace(later: Memory, earlier: Memory, sure: bool) -> bool:
+    """True if `later` may supersede `earlier`, or challenge it if that is not `sure`."""
+    if later.flagged or earlier.flagged or later.scope != earlier.scope:
+        return False
+    return not sure or (not earlier.pinned and TRUST[earlier.source] <= TRUST[later.source])
+
+
 def _breaks_no_rule(proposal: Proposal, known: Mapping[str, Memory]) -> bool:
     match proposal:
         case Merge(memory, into):
             return memory in known and into in known and may_merge(known[memory], known[into])
+        case Replace(memory, earlier, sure):
+            return memory in known and earlier in known and may_replace(known[memory], known[earlier], sure)
         case Archive(memory):
             return memory in known and retention_policy(known[memory]) is not RetentionPolicy.PROTECTED
         case AddLink(edge):

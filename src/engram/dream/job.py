@@ -24,6 +24,7 @@ from engram.dream.limits import DreamLimits
 from engram.index.vectors.live import LiveIndex
 from engram.models.embedders import Embedder
 from engram.rules.duplicates import DuplicateWeights
+from engram.rules.pairs import PairWeights
 from engram.settings import Settings
 from engram.store.ports import Store
 from engram.types import Memory, Policy, Reader, Scope, Status
@@ -48,6 +49,7 @@ class JobContext:
     limits: DreamLimits = DreamLimits()
     edge_weights: EdgeWeights = EdgeWeights()
     duplicate_weights: DuplicateWeights = DuplicateWeights()
+    pair_weights: PairWeights = PairWeights()
 
     def touched(self, cursor: Cursor, limit: int = PAGE) -> TouchedMemories:
         """Return the active memories that changed since the cursor, each once, in the order of their changes."""

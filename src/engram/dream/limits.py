@@ -14,7 +14,6 @@ class DreamLimits:
     dream_loss: float = 0.05  # a pass is undone if a larger share of the probes misses its memory
 
     # jobs (K1, K10, K11)
-    merge_cosine: float = 0.9  # cosine from which two memories are compared; their words decide
     dream_links: int = 3  # most edges from a memory to similar ones; 0: none are made
     dream_nearer: float = 2.5  # standard deviations by which two memories must be closer than any two
     dream_rehearsals: int = 8  # rehearsals of an important memory before it may fade unused; 0: none

@@ -25,8 +25,9 @@ from engram.text.dates import PAST, read
 from engram.text.english.courtesy import is_courtesy
 from engram.text.language import language_of
 from engram.text.terms import terms
-from engram.types import Kind, Mode, Status, scope_values
+from engram.types import Kind, Mode, scope_values
 from engram.values.frozen import frozen, replace
+from engram.values.memories import VALID
 from engram.values.query import Filter
 
 
@@ -220,7 +221,7 @@ class Query:
 def is_unrestricted(query: Query) -> bool:
     """Return True if all that the reader knows now was searched, so that a question without an answer is a gap."""
     where = query.where
-    if query.as_of is not None or query.mode is not None or where.fresh or list(where.statuses) != [Status.ACTIVE]:
+    if query.as_of is not None or query.mode is not None or where.fresh or set(where.statuses) != set(VALID):
         return False
     others = where.kinds, where.categories, where.without, where.since, where.until, where.attributes, where.as_of
     return not any((*others, *scope_values(where.scope)))

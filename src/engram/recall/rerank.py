@@ -46,6 +46,25 @@ def _standard(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return standardized
 
 
+def rivals_in_order(keys: Sequence[int], rivals: Sequence[tuple[int, int]]) -> list[int]:
+    """Return positions in `keys` such that each memory stands right behind the later one that may replace it, if both are there.
+
+    rivals: (later, earlier) keys. Of several later ones the best placed counts.
+    """
+    order = list(keys)
+    places = {key: place for place, key in enumerate(order)}
+    later_of: dict[int, int] = {}
+    for later, earlier in rivals:
+        if later in places and earlier in places:
+            known = later_of.get(earlier)
+            later_of[earlier] = later if known is None or places[later] < places[known] else known
+    for earlier, later in sorted(later_of.items(), key=lambda pair: places[pair[0]]):
+        if order.index(later) > order.index(earlier):
+            order.remove(later)
+            order.insert(order.index(earlier), later)
+    return [places[key] for key in order]
+
+
 def newest(
     scores: Scores, vectors: Vectors, moments: Sequence[int | None], speakers: Sequence[str], least_cosine: float
 ) -> list[int]:

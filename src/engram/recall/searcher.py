@@ -30,11 +30,12 @@ from engram.recall.arms import VECTORS, WORDS, Arms
 from engram.recall.feedback import Tuning, shifted
 from engram.recall.fusion import ArmResult, Ranking, fuse_calibrated, fuse_reciprocal_ranks
 from engram.recall.plan import Plan, Query, checked, plan, signature
-from engram.recall.rerank import by_opinion, mmr, newest
+from engram.recall.rerank import by_opinion, mmr, newest, rivals_in_order
 from engram.recall.score import ASSISTANT, HEAD, CandidateFacts, arm_weights, match_scores, score
 from engram.recall.selection import (
     CONTRADICTS,
     DERIVED,
+    OUTDATES,
     SUPERSEDES,
     Decision,
     FetchedCandidates,
@@ -56,7 +57,7 @@ from engram.store.limits import StoreLimits
 from engram.store.ports import Store
 from engram.text.terms import identity_of, terms
 from engram.text.tokens import count
-from engram.types import Explanation, Hit, Memory, Outcome, Quality, Reader, Recall, Stage
+from engram.types import Explanation, Hit, Memory, Outcome, Quality, Reader, Recall, Stage, Status
 from engram.values.frozen import field, frozen, mutable, replace
 from engram.values.query import CandidateTraits, JudgedQuestion
 
@@ -325,8 +326,9 @@ class Searcher:
             ranking = score(ranking, planned, CandidateFacts(memories=candidates.memories), settings)
             ranking, rerank = self._rerank(reader, planned, ranking, candidates.memories, settings, notes)
         with watch.stage("select"):
-            kinds = (SUPERSEDES, DERIVED, CONTRADICTS)
+            kinds = (SUPERSEDES, OUTDATES, DERIVED, CONTRADICTS)
             links = self._store.edges.among(reader, list(candidates.memories), kinds) if candidates.memories else []
+            ranking = self._rivals_in_order(ranking, candidates.memories, links)
             decisions = select(ranking, candidates, links, planned)
         return SearchTrace(
             plan=planned,
@@ -400,6 +402,19 @@ class Searcher:
         least_cosine = background + (1.0 - background) * planned.weights.newest_likeness
         moments, speakers = [trait.happened for trait in known], [trait.speaker for trait in known]
         return ranking.with_first(keys, newest(ranking.scores[: len(keys)], vectors, moments, speakers, least_cosine))
+
+    @staticmethod
+    def _rivals_in_order(ranking: Ranking, memories: Mapping[int, Memory], links: Sequence[tuple[int, int, str]]) -> Ranking:
+        """Put each challenged memory behind the one that may replace it (R11)."""
+        rivals = [
+            (source, target)
+            for source, target, kind in links
+            if kind in (CONTRADICTS, OUTDATES) and target in memories and memories[target].status is Status.CHALLENGED
+        ]
+        if not rivals:
+            return ranking
+        head = [key for key in ranking.keys.tolist() if key in memories]
+        return ranking.with_first(head, rivals_in_order(head, rivals))
 
     def _fetch_candidates(
         self, reader: Reader, planned: Plan, vector: Vectors | None, ranking: Ranking, settings: Settings

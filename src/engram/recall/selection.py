@@ -27,11 +27,11 @@ from engram.recall.score import match_scores
 from engram.recall.weights import RecallWeights
 from engram.settings import Settings
 from engram.text.tokens import count
-from engram.types import Hit, Kind, Memory, Stage
+from engram.types import Hit, Kind, Memory, Stage, Status
 from engram.values.frozen import field, frozen, mutable
 from engram.values.query import Judgement
 
-SUPERSEDES, DERIVED, CONTRADICTS = "supersedes", "derived_from", "contradicts"
+SUPERSEDES, OUTDATES, DERIVED, CONTRADICTS = "supersedes", "outdates", "derived_from", "contradicts"
 Links = Sequence[tuple[int, int, str]]
 """(source, target, kind) of edges among candidates."""
 
@@ -74,9 +74,10 @@ class FetchedCandidates:
 
 @mutable
 class _Answer:
-    """The hits taken so far: digests of what they say, their number and tokens, and if the token budget is spent."""
+    """The hits taken so far: their keys, digests of what they say, their number and tokens, and if the token budget is spent."""
 
     digests: set[bytes] = field(default_factory=set)
+    keys: set[int] = field(default_factory=set)
     hits: int = 0
     tokens: int = 0
     spent: bool = False
@@ -89,6 +90,11 @@ def select(ranking: Ranking, candidates: FetchedCandidates, links: Links, plan: 
     """
     memories, matches = candidates.memories, match_scores(ranking)
     superseded = {target for source, target, kind in links if kind == SUPERSEDES and source in memories}
+    outdated = {
+        target: source
+        for source, target, kind in links
+        if kind == OUTDATES and target in memories and memories[target].status is Status.CHALLENGED
+    }
     retold = set(_retold(memories, links))
     answer, decisions = _Answer(), []
     for position, key in enumerate(ranking.keys.tolist()):
@@ -103,6 +109,8 @@ def select(ranking: Ranking, candidates: FetchedCandidates, links: Links, plan: 
             reason = f"feedback says that it did not help with such a question; left out until {until:%Y-%m-%d}"
         elif key in superseded:
             stage, reason = Stage.SUPERSEDED, "the memory that superseded it is in the answer"
+        elif outdated.get(key) in answer.keys:
+            stage, reason = Stage.SUPERSEDED, "a later statement in the answer replaces it"
         elif key in retold or candidates.digests[key] in answer.digests:
             stage, reason = Stage.DUPLICATE, "the answer has another memory that says the same"
         else:
@@ -129,6 +137,7 @@ def _within_limits(memory: Memory, answer: _Answer, plan: Plan) -> tuple[Stage, 
         answer.spent = True  # best first: no lower memory takes its place
         return Stage.BUDGET, f"it would take the answer over {budget} tokens"
     answer.hits += 1
+    answer.keys.add(memory.key)
     answer.tokens += cost
     return Stage.ANSWER, "it is a hit"
 

@@ -222,6 +222,33 @@ def lifecycle_state(memory: Memory, now: datetime, settings: Settings) -> Lifecy
     )
 
 
+class Review(StrEnum):
+    """A decision of a person on a memory (M21)."""
+
+    CONFIRM = "confirm"
+    CHALLENGE = "challenge"
+    DISPUTE = "dispute"
+    INVALIDATE = "invalidate"
+
+    @property
+    def status(self) -> Status:
+        """The status that follows."""
+        return {Review.CONFIRM: Status.ACTIVE, Review.INVALIDATE: Status.INVALIDATED}.get(self, Status.CHALLENGED)
+
+    @property
+    def past(self) -> str:
+        """The decision as a participle, for the history."""
+        return f"{self.value}d" if self.value.endswith("e") else f"{self.value}ed"
+
+
+def review_of(decision: object) -> Review:
+    """Return the decision of this name; raise InvalidQuery for any other value."""
+    known = {member.value: member for member in Review}
+    if not isinstance(decision, str) or decision not in known:
+        raise InvalidQuery(f"a review is one of {', '.join(known)}.")
+    return known[decision]
+
+
 def verification(memory: Memory) -> Verification:
     """Return how a memory was verified. More unhelpful than helpful feedback makes it disputed."""
     if memory.status is Status.CHALLENGED or memory.unhelpful > memory.helpful:

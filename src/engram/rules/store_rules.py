@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engram.types import Edge, Fact, Memory, Sensitivity
     from engram.values.entities import Mention
     from engram.values.facts import Consequences, FactOutcome, Occasion, ParsedText
+    from engram.values.memories import Replacement
 
 
 class MemoryRules:
@@ -117,6 +118,12 @@ class MemoryRules:
         from engram.rules import contradiction  # late, as the module says
 
         return contradiction.consequences(memory, outcomes, occasion, from_turns=from_turns)
+
+    def replaced(self, memory: Memory, earlier: Sequence[tuple[Memory, Replacement]]) -> Consequences:
+        """Return what follows for earlier memories that a new one replaces, surely or perhaps."""
+        from engram.rules import pairs  # late, as the module says
+
+        return pairs.replaced(memory, earlier, self._live.tuned(pairs.PairWeights))
 
     def corroborated(self, memory: Memory, turns: int, speakers: Sequence[str], now: datetime) -> Memory:
         """Return a memory after it was stated again in so many turns by these speakers."""

@@ -140,6 +140,18 @@ class MemoriesPort(Protocol):
     ) -> Report:
         """Archive memories, all or none; the report names them."""
 
+    def review(
+        self,
+        reader: Reader,
+        memory_id: str,
+        status: Status,
+        reason: str,
+        *,
+        confirmed: bool = False,
+        receipt: ReceiptRequest | None = None,
+    ) -> Memory:
+        """Set the status that a person decided on. `confirmed`: the person vouches for the memory, which corroborates it."""
+
     def set_statuses(
         self,
         reader: Reader,

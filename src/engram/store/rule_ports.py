@@ -14,7 +14,7 @@ from engram.values.edges import Edge
 from engram.values.entities import Mention
 from engram.values.facts import Consequences, FactOutcome, Occasion, ParsedText, StoredFact
 from engram.values.identity import Sensitivity
-from engram.values.memories import Fact, Memory
+from engram.values.memories import Fact, Memory, Replacement
 
 
 class EntityTable(Protocol):
@@ -151,6 +151,9 @@ class StoreRules(TextRules, Protocol):
         self, memory: Memory, outcomes: Sequence[FactOutcome], occasion: Occasion, *, from_turns: bool = False
     ) -> Consequences:
         """Return what follows from outcomes. `from_turns`: the memory was taken from turns, not given to be remembered."""
+
+    def replaced(self, memory: Memory, earlier: Sequence[tuple[Memory, Replacement]]) -> Consequences:
+        """Return what follows for earlier memories that a new one replaces, surely or perhaps."""
 
     def corroborated(self, memory: Memory, turns: int, speakers: Sequence[str], now: datetime) -> Memory:
         """Return a memory after it was stated again in so many turns by these speakers."""

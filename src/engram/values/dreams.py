@@ -103,6 +103,16 @@ class Recapture:
 
 
 @frozen
+class Replace:
+    """Supersede `earlier` because the later `memory` replaces it; challenge it if that is not `sure`."""
+
+    memory: str
+    earlier: str
+    sure: bool
+    reason: str
+
+
+@frozen
 class SettleContradiction:
     """Settle a contradiction of this memory: the older statement is outdated if the newer one has better evidence (K2)."""
 
@@ -126,7 +136,18 @@ class Recheck:
 
 
 ProposedChange = (
-    Merge | Archive | SetLayer | Reweigh | Rehearse | AddLink | RemoveLink | Derive | Recapture | SettleContradiction | RecordGap
+    Merge
+    | Replace
+    | Archive
+    | SetLayer
+    | Reweigh
+    | Rehearse
+    | AddLink
+    | RemoveLink
+    | Derive
+    | Recapture
+    | SettleContradiction
+    | RecordGap
 )
 Proposal = ProposedChange | Recheck
 
@@ -192,6 +213,8 @@ def proposal_ids(revision: Proposal) -> tuple[str, ...]:
     match revision:
         case Merge(memory, into):
             return memory, into
+        case Replace(memory, earlier):
+            return memory, earlier
         case AddLink(edge) | RemoveLink(edge):
             return edge.source, edge.target
         case Derive(sources=sources):

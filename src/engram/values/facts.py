@@ -61,10 +61,11 @@ class Occasion(StrEnum):
 
 @frozen(kw_only=True)
 class Consequences:
-    """Consequences of outcomes: new edges, memories to supersede with the reason, memories that lost a fact, and the confidence
-    of the memory whose facts were compared."""
+    """Consequences for memories: new edges, memories to supersede or to challenge with the reason, memories that lost a fact, and
+    the confidence of the memory that was compared."""
 
     confidence: float
     edges: tuple[Edge, ...] = ()
     superseded: tuple[tuple[str, str], ...] = ()
+    challenged: tuple[tuple[str, str], ...] = ()
     weakened: tuple[str, ...] = ()

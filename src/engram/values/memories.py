@@ -49,7 +49,7 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
-    """The status of a stored memory. Only active memories are recalled, unless others are asked for."""
+    """The status of a stored memory. Active and challenged memories are recalled, unless others are asked for."""
 
     ACTIVE = "active"
     CHALLENGED = "challenged"
@@ -57,6 +57,10 @@ class Status(StrEnum):
     MERGED = "merged"
     SUPERSEDED = "superseded"
     ARCHIVED = "archived"
+
+
+VALID = (Status.ACTIVE, Status.CHALLENGED)
+"""The statuses of memories that stand: a challenged one may be outdated, and is shown behind its rival."""
 
 
 @frozen
@@ -153,6 +157,18 @@ class Fact:
     holds: bool = True
 
 
+@frozen
+class Replacement:
+    """An earlier statement that a draft replaces: its id, or the number of an earlier draft of the same batch.
+
+    sure: the earlier one is superseded; else it is challenged, and both stand as rivals. reason: for the history of its status.
+    """
+
+    earlier: str | int
+    sure: bool
+    reason: str
+
+
 @frozen(kw_only=True)
 class Draft:
     """A memory to be stored, with the indexes of its turns in the batch, and its vector if there is one.
@@ -165,6 +181,7 @@ class Draft:
     vector: bytes | None = None
     facts: tuple[Fact, ...] | None = None  # its facts, where they are known without reading the text
     passage: str = ""
+    replaces: tuple[Replacement, ...] = ()
 
 
 @frozen(kw_only=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from engram.values.frozen import frozen
 from engram.values.identity import Scope
-from engram.values.memories import Kind, Space, Status
+from engram.values.memories import VALID, Kind, Space, Status
 
 _ANYWHERE = Scope()
 
@@ -25,7 +25,7 @@ class Filter:
     kinds: tuple[Kind, ...] = ()
     categories: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    statuses: tuple[Status, ...] = (Status.ACTIVE,)
+    statuses: tuple[Status, ...] = VALID
     since: datetime | None = None
     until: datetime | None = None
     attributes: Mapping[str, str] | None = None

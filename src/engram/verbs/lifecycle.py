@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from engram.errors import NotFound
-from engram.rules.lifecycle import LifecycleState, above, below, layer_change, lifecycle_state
+from engram.rules.lifecycle import LifecycleState, Review, above, below, layer_change, lifecycle_state, review_of
 from engram.types import Memory
 from engram.verbs.memories import get
 from engram.verbs.view import View, id_of
@@ -21,6 +21,25 @@ def demote(view: View, memory_id: str) -> Memory:
     """Lower a memory by a layer."""
     write = partial(view.vault.store.memories.update, view.reader, memory_id, partial(layer_change, below))
     return view.write_once(("demote", memory_id), write, id_of, view.stored)
+
+
+def review(view: View, memory_id: str, decision: Review | str, *, reason: str = "") -> Memory:
+    """Decide by hand whether a memory holds (M21): confirm, challenge, dispute or invalidate it. The history keeps the reason.
+
+    A confirmed memory is active and counts one witness more. A challenged or disputed one is recalled behind its rivals. An
+    invalid one is recalled no more. Each decision can be taken back by another.
+    """
+    decided = review_of(decision)
+    told = f"{decided.past} by hand: {reason}" if reason else f"{decided.past} by hand"
+    write = partial(
+        view.vault.store.memories.review,
+        view.reader,
+        memory_id,
+        decided.status,
+        told,
+        confirmed=decided is Review.CONFIRM,
+    )
+    return view.write_once(("review", memory_id, decided.value, reason), write, id_of, view.stored)
 
 
 def standing(view: View, memory_id: str) -> LifecycleState:

@@ -16,6 +16,10 @@ def _moved(result: CommandResult) -> None:
     result.caller.say(f"{result.value.id} is {layer_of(result.value).value} now.")
 
 
+def _reviewed(result: CommandResult) -> None:
+    result.caller.say(f"{result.value.id} is {result.value.status.value} now.")
+
+
 def _standing(result: CommandResult) -> None:
     standing: LifecycleState = result.value
     terminal.pairs(
@@ -34,5 +38,6 @@ def _standing(result: CommandResult) -> None:
 COMMANDS = {
     "promote": CommandSpec(show=_moved),
     "demote": CommandSpec(show=_moved),
+    "review": CommandSpec(show=_reviewed),
     "standing": CommandSpec(show=_standing),
 }

@@ -1,12 +1,13 @@
-"""Operations on a memory's lifecycle: its layer and state, promotion and demotion."""
+"""Operations on a memory's lifecycle: its layer and state, promotion and demotion, and review by hand."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from engram.rules.lifecycle import LifecycleState
-from engram.serve.operations.operation import Effect, IdInput, Operation
+from engram.rules.lifecycle import LifecycleState, Review
+from engram.serve.operations.operation import Arg, Effect, Id, IdInput, Operation
 from engram.types import Memory
+from engram.values.frozen import frozen
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -18,6 +19,19 @@ def promote(mem: Engram, given: IdInput) -> Memory:
 
 def demote(mem: Engram, given: IdInput) -> Memory:
     return mem.demote(given.id)
+
+
+@frozen(kw_only=True)
+class ReviewInput:
+    """The input of `review`."""
+
+    id: Id
+    decision: Annotated[Review, Arg("Whether it holds.")]
+    reason: Annotated[str, Arg("Why; the history of the memory keeps it.")] = ""
+
+
+def review(mem: Engram, given: ReviewInput) -> Memory:
+    return mem.review(given.id, given.decision, reason=given.reason)
 
 
 def standing(mem: Engram, given: IdInput) -> LifecycleState:
@@ -40,6 +54,15 @@ OPERATIONS = (
         input=IdInput,
         output=Memory,
         run=demote,
+        effect=Effect.WRITE,
+        idempotent=False,
+    ),
+    Operation(
+        name="review",
+        help="Decide by hand whether a memory holds: confirm, challenge, dispute or invalidate it.",
+        input=ReviewInput,
+        output=Memory,
+        run=review,
         effect=Effect.WRITE,
         idempotent=False,
     ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from engram.serve.operations.operation import Arg, Budget, Operation
 from engram.types import Explanation, Kind, Mode, Reasoning, Recall, Status
 from engram.values.frozen import field, frozen
+from engram.values.memories import VALID
 from engram.values.query import Filter
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class QueryInput:
     as_of: Annotated[datetime | None, Arg("Answer as the memory stood at this time; UTC if nothing else is said.")] = None
     kinds: Annotated[tuple[Kind, ...], Arg("Of these kinds only.", high=16, flags=("--kind",))] = ()
     categories: Annotated[tuple[str, ...], Arg("Of these categories only.", high=64, flags=("--category",))] = ()
-    statuses: Annotated[tuple[Status, ...], Arg("In these states only.", high=16, flags=("--status",))] = (Status.ACTIVE,)
+    statuses: Annotated[tuple[Status, ...], Arg("In these states only.", high=16, flags=("--status",))] = VALID
     since: Annotated[datetime | None, Arg("What happened at this time or later only.")] = None
     until: Annotated[datetime | None, Arg("What happened at this time or earlier only.")] = None
     fresh: Annotated[bool, Arg("Without what has faded.")] = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -96,6 +96,7 @@ class Capture:
                 made = _insert(connection, keys, new, _space_key(connection, space, batch))
                 made = self._reconciliation.reconcile(connection, reader, made, now, batch.readings)
                 memories = self._with_existing(connection, reader, batch, existing, made, keys, now)
+                memories = self._replace_earlier(connection, reader, batch, {one.id for one in made}, memories, now)
                 for memory_id, numbers in (again or {}).items():
                     repeated = [keys[number] for number in numbers]
                     self._reconciliation.corroborate(connection, reader, memory_id, repeated, now, stated)
@@ -142,6 +143,28 @@ class Capture:
                 by_id[draft.memory.id] = memory_rows.required(connection, writable(reader), same)
         return [by_id[draft.memory.id] for draft in batch.drafts]
 
+    def _replace_earlier(
+        self,
+        connection: apsw.Connection,
+        reader: Reader,
+        batch: _ReadDrafts,
+        made: Collection[str],
+        memories: Sequence[Memory],
+        now: datetime,
+    ) -> list[Memory]:
+        """Supersede or challenge what the new ones of these memories, one per draft, replace; return them as they are then."""
+        for draft in batch.drafts:
+            if draft.memory.id in made and draft.replaces:
+                named = [
+                    replace(one, earlier=memories[one.earlier].id) if isinstance(one.earlier, int) else one
+                    for one in draft.replaces
+                ]
+                memory = memory_rows.required(connection, writable(reader), draft.memory.id)
+                self._reconciliation.replace_earlier(connection, reader, memory, named, now)
+        changed = [one.id for one in memories] if any(draft.replaces for draft in batch.drafts) else []
+        current = {one.id: one for one in memory_rows.by_ids(connection, writable(reader), changed)} if changed else {}
+        return [current.get(one.id, one) for one in memories]
+
     def write_extracted(
         self,
         reader: Reader,
@@ -169,6 +192,10 @@ class Capture:
                 new = [draft for draft in batch.drafts if batch.digests[draft.memory.id] not in existing]
                 made = _insert(connection, keys, new, _space_key(connection, space, batch))
                 memories = self._reconciliation.reconcile(connection, reader, made, now, batch.readings)
+                memories = [
+                    self._reconciliation.replace_earlier(connection, reader, memory, draft.replaces, now)
+                    for memory, draft in zip(memories, new, strict=True)
+                ]
                 for memory_id, numbers in (again or {}).items():
                     memory = memory_rows.required(connection, writable(reader), memory_id)
                     known = turns.sources_of(connection, memory.key)

@@ -278,13 +278,14 @@ class Dreams:
             return str(connection.execute(sql, (self._walker(reader),)).get or "")
 
     def successors(self, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
-        """Map each id to the active memory it was merged into or superseded by, or to itself; ids without one are left out."""
+        """Map each id to the active memory it was merged into, or superseded or challenged by, or to itself; ids without one are
+        left out."""
         visible, values = predicate(readable(reader), "m.scope")
         sql = f"""
             WITH RECURSIVE line (key, far) AS (
                 SELECT key, 0 FROM memories WHERE id = ? UNION
                 SELECT e.source, line.far + 1 FROM line JOIN edges AS e ON e.target = line.key
-                 WHERE e.kind IN ('{MERGED_FROM}', 'supersedes') AND line.far < {_LONGEST_CHAIN})
+                 WHERE e.kind IN ('{MERGED_FROM}', 'supersedes', 'outdates', 'contradicts') AND line.far < {_LONGEST_CHAIN})
             SELECT m.id FROM line JOIN memories AS m ON m.key = line.key
              WHERE m.status = 'active' AND {visible} ORDER BY line.far LIMIT 1
         """

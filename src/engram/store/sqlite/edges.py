@@ -115,7 +115,7 @@ def _linked(
           FROM edges AS e
           JOIN memories AS a INDEXED BY memories_for_search ON a.key = e.{here}
           JOIN memories AS b INDEXED BY memories_for_search ON b.key = e.{there}
-         WHERE e.{here} IN ({marks}) AND b.status = 'active' AND {at_here} AND {at_there}
+         WHERE e.{here} IN ({marks}) AND b.status IN ('active', 'challenged') AND {at_here} AND {at_there}
         """
         for here, there in (("source", "target"), ("target", "source"))
     )
@@ -144,7 +144,7 @@ def _sharing_entities(connection: apsw.Connection, seen: Visibility, keys: Seque
           CROSS JOIN entities AS e ON e.key = named.entity
           CROSS JOIN mentions AS o ON o.entity = named.entity
           CROSS JOIN memories AS b INDEXED BY memories_for_search ON b.key = o.memory
-         WHERE named.fan <= ? AND o.memory <> named.here AND b.status = 'active' AND {at_there}
+         WHERE named.fan <= ? AND o.memory <> named.here AND b.status IN ('active', 'challenged') AND {at_there}
          ORDER BY named.fan, o.memory DESC LIMIT ?
     """
     found: list[Any] = connection.execute(sql, (fan + 1, *keys, *values, fan, *values, most)).fetchall()
@@ -159,7 +159,7 @@ def _naming(connection: apsw.Connection, seen: Visibility, names: Sequence[str],
         SELECT a.name, m.key FROM aliases AS a
           CROSS JOIN mentions AS n ON n.entity = a.entity
           CROSS JOIN memories AS m INDEXED BY memories_for_search ON m.key = n.memory
-         WHERE a.name IN ({", ".join("?" * len(names))}) AND {at_name} AND m.status = 'active' AND {at_there}
+         WHERE a.name IN ({", ".join("?" * len(names))}) AND {at_name} AND m.status IN ('active', 'challenged') AND {at_there}
          ORDER BY n.entity, n.memory DESC LIMIT ?
         """,
         (*names, *values, *values, most),
@@ -275,7 +275,7 @@ def among(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], ki
         SELECT e.source, e.target, e.kind
           FROM edges AS e JOIN memories AS a ON a.key = e.source JOIN memories AS b ON b.key = e.target
          WHERE e.{side} IN ({keys_}) AND e.kind IN ({kinds_})
-           AND a.status = 'active' AND b.status = 'active' AND {at_source} AND {at_target}
+           AND a.status IN ('active', 'challenged') AND b.status IN ('active', 'challenged') AND {at_source} AND {at_target}
         """
         for side in ("source", "target")
     )

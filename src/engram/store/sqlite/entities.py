@@ -31,7 +31,8 @@ def _most_mentioned(connection: apsw.Connection, seen: Visibility, kind: str | N
         f"""
         SELECT e.name, e.kind, count(*), min(coalesce(m.happened_at, m.learned_at)), max(coalesce(m.happened_at, m.learned_at))
           FROM entities AS e JOIN mentions AS n ON n.entity = e.key JOIN memories AS m ON m.key = n.memory
-         WHERE m.status = 'active' AND {visible}{of_kind} GROUP BY e.name, e.kind ORDER BY count(*) DESC, e.name LIMIT ?
+         WHERE m.status IN ('active', 'challenged') AND {visible}{of_kind}
+         GROUP BY e.name, e.kind ORDER BY count(*) DESC, e.name LIMIT ?
         """,
         (*values, *kinds, limit),
     ).fetchall()
@@ -53,7 +54,7 @@ def _entity_called(connection: apsw.Connection, seen: Visibility, name: str) -> 
         f"""
         SELECT DISTINCT m.key, coalesce(m.happened_at, m.learned_at) AS at
           FROM mentions AS n JOIN memories AS m ON m.key = n.memory
-         WHERE n.entity IN ({marks}) AND m.status = 'active' AND {visible} ORDER BY at DESC, m.key DESC
+         WHERE n.entity IN ({marks}) AND m.status IN ('active', 'challenged') AND {visible} ORDER BY at DESC, m.key DESC
         """,
         (*keys, *values),
     ).fetchall()
@@ -76,7 +77,7 @@ def _cooccurring(connection: apsw.Connection, seen: Visibility, name: str, limit
         f"""
         SELECT e.name, count(DISTINCT m.key) FROM mentions AS n JOIN memories AS m ON m.key = n.memory
           JOIN mentions AS o ON o.memory = n.memory JOIN entities AS e ON e.key = o.entity
-         WHERE n.entity IN ({marks}) AND o.entity NOT IN ({marks}) AND m.status = 'active' AND {visible}
+         WHERE n.entity IN ({marks}) AND o.entity NOT IN ({marks}) AND m.status IN ('active', 'challenged') AND {visible}
          GROUP BY e.name ORDER BY count(DISTINCT m.key) DESC, e.name LIMIT ?
         """,
         (*keys, *keys, *values, limit),

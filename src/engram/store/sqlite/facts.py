@@ -38,10 +38,12 @@ def _related(
         SELECT f.subject, f.predicate, f.object, m.confidence, m.id
           FROM facts AS f CROSS JOIN memories AS m ON m.key = f.memory
          WHERE f.{column} IN ({", ".join("?" * len(wanted))}) AND f.until IS NULL AND f.holds
-           AND m.status = 'active' AND m.tier = 'cleartext' AND m.source <> 'inferred' AND NOT m.flagged AND {visible}
+           AND m.status IN ('active', 'challenged') AND m.tier = 'cleartext'
+           AND m.source <> 'inferred' AND NOT m.flagged AND {visible}
            AND NOT EXISTS (SELECT 1 FROM edges AS g JOIN memories AS o
                               ON o.key = CASE WHEN g.source = m.key THEN g.target ELSE g.source END
-                            WHERE g.kind = 'contradicts' AND (g.source = m.key OR g.target = m.key) AND o.status = 'active')
+                            WHERE g.kind = 'contradicts' AND (g.source = m.key OR g.target = m.key)
+                              AND o.status IN ('active', 'challenged'))
          ORDER BY m.confidence DESC, f.memory, f.number LIMIT ?
     """
     found: list[Any] = connection.execute(sql, (*wanted, *values, most)).fetchall() if wanted else []
@@ -63,7 +65,8 @@ _RIVALS = f"""
            {sealed.read_words("text")}, m.speaker, m.learned_at, m.happened_until IS NOT NULL
       FROM facts AS f JOIN memories AS m ON m.key = f.memory JOIN contents AS c ON c.memory = m.key
      WHERE f.subject IN ({sealed.both_forms("facts", "subject", "?1")}) AND f.until IS NULL AND f.holds AND f.memory <> ?3
-       AND f.predicate IN ({sealed.both_forms("facts", "predicate", "?2")}) AND m.scope = ?4 AND m.status = 'active'
+       AND f.predicate IN ({sealed.both_forms("facts", "predicate", "?2")}) AND m.scope = ?4
+       AND m.status IN ('active', 'challenged')
 """
 
 
@@ -246,13 +249,14 @@ def beliefs(connection: apsw.Connection, rules: StoreRules, seen: Visibility, su
     ).fetchall()
     subjects = list(dict.fromkeys([subject, *(rules.folded(row[0]) for row in names)]))
     any_form = ", ".join(sealed.both_forms("facts", "subject", f"?{n + 1}") for n in range(len(subjects)))
-    present = "" if past else " AND f.until IS NULL AND f.holds AND m.status = 'active'"
+    present = "" if past else " AND f.until IS NULL AND f.holds AND m.status IN ('active', 'challenged')"
     found: list[Any] = connection.execute(
         f"""
         SELECT {FACT}, m.confidence, f.since, f.until, m.id, m.status,
                (SELECT group_concat(o.confidence) FROM edges AS g JOIN memories AS o
                     ON o.key = CASE WHEN g.source = m.key THEN g.target ELSE g.source END
-                 WHERE g.kind = 'contradicts' AND (g.source = m.key OR g.target = m.key) AND o.status = 'active')
+                 WHERE g.kind = 'contradicts' AND (g.source = m.key OR g.target = m.key)
+                              AND o.status IN ('active', 'challenged'))
           FROM facts AS f JOIN memories AS m ON m.key = f.memory
          WHERE f.subject IN ({any_form}) AND {visible}{present} ORDER BY f.since DESC, f.memory DESC
         """,

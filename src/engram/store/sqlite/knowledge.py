@@ -92,12 +92,12 @@ def _counting(
                    SELECT 1 FROM edges AS g JOIN memories AS o
                        ON o.key = CASE WHEN g.source = m.key THEN g.target ELSE g.source END
                     WHERE g.kind = 'contradicts' AND (g.source = m.key OR g.target = m.key)
-                      AND o.status = 'active' AND {other}
+                      AND o.status IN ('active', 'challenged') AND {other}
                )),
                sum(m.accesses >= ? AND m.updated_at < ?),
                min(coalesce(m.happened_at, m.learned_at)), max(coalesce(m.happened_at, m.learned_at))
           FROM memories AS m
-         WHERE {which} AND m.status = 'active' AND m.flagged = 0 AND {visible} GROUP BY {by}
+         WHERE {which} AND m.status IN ('active', 'challenged') AND m.flagged = 0 AND {visible} GROUP BY {by}
     """
     return sql, (*scopes, *stale, *values, *scopes)
 
@@ -109,7 +109,7 @@ def _named(connection: apsw.Connection, seen: Visibility, limit: int, stale: tup
         WITH counted AS (
             SELECT n.entity AS entity, count(*) AS times
               FROM mentions AS n CROSS JOIN memories AS m INDEXED BY memories_for_search ON m.key = n.memory
-             WHERE m.status = 'active' AND {visible} GROUP BY n.entity
+             WHERE m.status IN ('active', 'challenged') AND {visible} GROUP BY n.entity
         )
         SELECT e.name, e.kind, sum(c.times), group_concat(e.key) FROM counted AS c JOIN entities AS e ON e.key = c.entity
          GROUP BY e.name, e.kind HAVING sum(c.times) >= {_NAMED} ORDER BY sum(c.times) DESC, e.name LIMIT ?
@@ -128,7 +128,7 @@ def _named(connection: apsw.Connection, seen: Visibility, limit: int, stale: tup
 def _categories(connection: apsw.Connection, seen: Visibility, stale: tuple[int, int]) -> list[KnownSubject]:
     """Return the categories of the latest memories: an overview needs no scan of all."""
     visible, scopes = predicate(seen, "scope")
-    latest = f"SELECT key FROM memories WHERE status = 'active' AND {visible} ORDER BY key DESC LIMIT {_LATEST}"
+    latest = f"SELECT key FROM memories WHERE status IN ('active', 'challenged') AND {visible} ORDER BY key DESC LIMIT {_LATEST}"
     found: list[Any] = connection.execute(*_counting(seen, "m.category", f"m.key IN ({latest})", scopes, stale)).fetchall()
     made = [KnownSubject(category, "category", SubjectTally(*tally)) for category, *tally in found]
     return [one for one in made if one.tally.memories >= _NAMED]
@@ -142,7 +142,8 @@ def _contested(connection: apsw.Connection, seen: Visibility, keys: Sequence[int
         f"""
         SELECT g.source, g.target, g.created_at, a.accesses + b.accesses FROM edges AS g
           JOIN memories AS a ON a.key = g.source JOIN memories AS b ON b.key = g.target
-         WHERE g.kind = 'contradicts' AND {which} AND a.status = 'active' AND b.status = 'active'
+         WHERE g.kind = 'contradicts' AND {which} AND a.status IN ('active', 'challenged')
+           AND b.status IN ('active', 'challenged')
            AND a.flagged = 0 AND b.flagged = 0 AND {here} AND {there}
          ORDER BY g.created_at DESC, g.source DESC LIMIT ?
         """,
@@ -161,7 +162,8 @@ def _stale(
     rows: list[Any] = connection.execute(
         f"""
         SELECT m.key, coalesce(m.accessed_at, m.updated_at), m.accesses FROM memories AS m
-         WHERE m.accesses >= 5 AND m.accesses >= ? AND m.updated_at < ? AND {which} AND m.status = 'active' AND m.flagged = 0
+         WHERE m.accesses >= 5 AND m.accesses >= ? AND m.updated_at < ? AND {which}
+           AND m.status IN ('active', 'challenged') AND m.flagged = 0
            AND {visible} ORDER BY m.accesses DESC, m.key DESC LIMIT ?
         """,
         (*stale, *values, *scopes, max(limit, 0)),

@@ -259,6 +259,33 @@ class Memories:
         report = receipt and receipt.mapped(_archived)
         return _archived(self.set_statuses(reader, ids, Status.ARCHIVED, reason, since=since, receipt=report))
 
+    def review(
+        self,
+        reader: Reader,
+        memory_id: str,
+        status: Status,
+        reason: str,
+        *,
+        confirmed: bool = False,
+        receipt: ReceiptRequest | None = None,
+    ) -> Memory:
+        """Set the status that a person decided on. `confirmed`: the person vouches for the memory, which corroborates it."""
+        with self._gate.watched(reader, "status", memory_id):
+            check_status(status, reason, self._gate.live.now)
+            now = self._gate.env.now()
+
+            def work(connection: apsw.Connection) -> Memory:
+                moved = self._reconciliation.set_status(connection, reader, memory_id, status, reason, now)
+                if confirmed:
+                    self._reconciliation.corroborate(connection, reader, memory_id, [], now)
+                    moved = required(connection, writable(reader), memory_id)
+                if status != Status.ACTIVE:
+                    working.delete_handoffs_with(connection, [moved.text])
+                return moved
+
+            entries = [self._gate.audit.entry(reader, f"status:{status}", subject=memory_id, count=1)]
+            return self._gate.write(reader, "status", work, entries=entries, receipt=receipt)
+
     def set_statuses(
         self,
         reader: Reader,

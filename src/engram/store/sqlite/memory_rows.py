@@ -279,7 +279,8 @@ def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
         some = stored[start : start + _AT_ONCE]
         sql = f"""
             SELECT c.digest, m.id FROM contents AS c CROSS JOIN memories AS m ON m.key = c.memory
-             WHERE c.digest IN ({", ".join("?" * len(some))}) AND m.status = 'active' AND {visible} ORDER BY m.key DESC
+             WHERE c.digest IN ({", ".join("?" * len(some))}) AND m.status IN ('active', 'challenged')
+               AND {visible} ORDER BY m.key DESC
         """
         rows_: list[Any] = connection.execute(sql, (*some, *values)).fetchall()
         found.update({forms[bytes(digest)]: memory_id for digest, memory_id in rows_})

@@ -21,7 +21,7 @@ from engram.store.sqlite.reconciliation import INFERRED_FROM
 from engram.store.sqlite.rows import intern
 from engram.store.validation import check_memory
 from engram.text.terms import identity_of
-from engram.types import Draft, Edge, Memory, Policy, Reader, Source, Status
+from engram.types import Draft, Edge, Memory, Policy, Reader, Replacement, Source, Status
 from engram.values.dreams import (
     LAYERS,
     AddLink,
@@ -35,6 +35,7 @@ from engram.values.dreams import (
     RecordGap,
     Rehearse,
     RemoveLink,
+    Replace,
     Reweigh,
     SetLayer,
     SettleContradiction,
@@ -102,6 +103,7 @@ def affected(round: Round, proposals: Sequence[Proposal]) -> set[int]:
     settled = {
         round.known[one.memory].key for one in proposals if isinstance(one, SettleContradiction) and one.memory in round.known
     }
+    settled |= {round.known[one.earlier].key for one in proposals if isinstance(one, Replace) and one.earlier in round.known}
     waiting = list(keys | _beside(round.connection, settled, CONTRADICTS))
     keys.update(waiting)
     while settled and waiting:
@@ -189,6 +191,7 @@ def _beside(connection: apsw.Connection, keys: set[int], kind: str) -> set[int]:
 
 _DONE = {
     Merge: "merged",
+    Replace: "replaced",
     Archive: "archived",
     SetLayer: "placed",
     Reweigh: "weighed",
@@ -223,6 +226,8 @@ class Proposals:
         match proposal:
             case Merge():
                 return self._merge(round, proposal)
+            case Replace():
+                return self._replace(round, proposal)
             case Archive():
                 return _archive(round, proposal)
             case SetLayer():
@@ -257,6 +262,16 @@ class Proposals:
         edges = links.edges_of(connection, writable(round.reader), [old.id])
         inherited = self._gate.rules.inherited_edges(edges, old, survivor)
         self._put_links(round, [Edge(survivor.id, old.id, MERGED_FROM), *inherited])
+        return old.id
+
+    def _replace(self, round: Round, proposal: Replace) -> str:
+        old, later = round.retirable(proposal.earlier), round.standing(proposal.memory)
+        if old is None or later is None:
+            return ""
+        one = Replacement(old.id, proposal.sure, proposal.reason)
+        self._reconciliation.replace_earlier(round.connection, round.reader, later, [one], round.now)
+        for memory in memory_rows.by_ids(round.connection, writable(round.reader), [old.id, later.id]):
+            round.known[memory.id] = memory
         return old.id
 
     def _link(self, round: Round, proposal: AddLink) -> str:

@@ -13,9 +13,10 @@ from engram.guard.visibility import readable, writable
 from engram.store.sqlite import edges as links
 from engram.store.sqlite import entities, facts, memory_rows, sensitivity, turns, working
 from engram.store.sqlite.rows import intern
-from engram.types import Fact, Memory, Policy, Reader, Role, Sensitivity, Status
+from engram.types import Fact, Memory, Policy, Reader, Replacement, Role, Sensitivity, Status
 from engram.values.facts import Consequences, FactOutcome, Occasion, ParsedText
 from engram.values.frozen import replace
+from engram.values.memories import VALID
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 INFERRED_FROM = "inferred_from"
 
 _ANYONE = readable(Reader(policy=Policy.ALL, role=Role.OWNER))
-
-_VALID = (Status.ACTIVE, Status.CHALLENGED)
 
 
 def _lost_premises(connection: apsw.Connection, key: int) -> list[int]:
@@ -93,6 +92,18 @@ class Reconciliation:
         outcomes = rules.record_facts(facts.SqliteFacts(connection, scope), memory, reading.facts)
         return self._follow(connection, reader, memory, outcomes, Occasion.STATED, now)
 
+    def replace_earlier(
+        self, connection: apsw.Connection, reader: Reader, memory: Memory, replacements: Sequence[Replacement], now: datetime
+    ) -> Memory:
+        """Supersede or challenge the memories of the same scope that a new memory replaces; return the new memory as it is then.
+
+        `replacements` name memories by id. One that is gone, no longer valid or in another scope is left out.
+        """
+        by_id = {one.earlier: one for one in replacements if isinstance(one.earlier, str) and one.earlier != memory.id}
+        found = memory_rows.by_ids(connection, writable(reader), list(by_id)) if by_id else []
+        earlier = [(one, by_id[one.id]) for one in found if one.status in VALID and one.scope == memory.scope]
+        return self.apply(connection, reader, memory, self._gate.rules.replaced(memory, earlier), now) if earlier else memory
+
     def apply_tier(self, connection: apsw.Connection, memory: Memory) -> None:
         """Apply the changed tier of a memory. Its facts are the same; it has mentions only if it is cleartext now."""
         rules = self._gate.rules
@@ -128,6 +139,8 @@ class Reconciliation:
                 memory = moved
             else:
                 working.delete_handoffs_with(connection, [moved.text])
+        for memory_id, reason in decided.challenged:
+            self.set_status(connection, reader, memory_id, Status.CHALLENGED, reason, now)
         for memory_id in decided.weakened:  # a dream infers again from the facts that are left
             self.invalidate_inferences(connection, memory_rows.required(connection, writable(reader), memory_id).key, now)
         if decided.confidence == memory.confidence:
@@ -175,7 +188,7 @@ class Reconciliation:
         memory_rows.rewrite(connection, old, new, reason)
         if status is Status.ACTIVE:
             self._reinstate(connection, reader, new, now)
-        elif status not in _VALID:
+        elif status not in VALID:
             self.invalidate_inferences(connection, old.key, now)
         return new
 
@@ -190,7 +203,7 @@ class Reconciliation:
         waiting = [premise]
         while waiting:
             for old in memory_rows.by_ids(connection, _ANYONE, _inferences_from(connection, waiting.pop())):
-                if old.status in _VALID:
+                if old.status in VALID:
                     invalid = replace(old, status=Status.INVALIDATED, updated_at=now)
                     memory_rows.rewrite(connection, old, invalid, "what it was inferred from no longer holds")
                     waiting.append(old.key)

@@ -135,7 +135,8 @@ def spared(connection: apsw.Connection, keys: Sequence[int]) -> set[int]:
         spared |= {int(row[0]) for row in connection.execute(sql, batch)}
         restored = f"""
             SELECT memory FROM status_history
-             WHERE memory IN ({", ".join("?" * len(batch))}) AND old IN ('merged', 'archived') AND new = 'active'
+             WHERE memory IN ({", ".join("?" * len(batch))}) AND new = 'active'
+               AND old IN ('merged', 'archived', 'superseded', 'challenged')
         """
         spared |= {int(row[0]) for row in connection.execute(restored, batch)}
     return spared

@@ -300,7 +300,7 @@ def without_vector(
     sql = f"""
         SELECT m.key, m.speaker, {sealed.read_words("text")}, {sealed.read_words("passage")}
           FROM memories AS m JOIN contents AS c ON c.memory = m.key
-         WHERE m.key > ? AND m.status = 'active' AND {visible} AND NOT EXISTS
+         WHERE m.key > ? AND m.status IN ('active', 'challenged') AND {visible} AND NOT EXISTS
                (SELECT 1 FROM embeddings WHERE memory = m.key AND space = (SELECT key FROM spaces WHERE name = ?))
          ORDER BY m.key LIMIT ?
     """
@@ -313,7 +313,7 @@ def lacks_some(connection: apsw.Connection, seen: Visibility, space: str) -> boo
     sql = f"""
         SELECT EXISTS (SELECT 1 FROM memories AS m
          WHERE (m.key < (SELECT min(key) FROM memories) + {_ENDS} OR m.key > (SELECT max(key) FROM memories) - {_ENDS})
-           AND m.status = 'active' AND {visible} AND NOT EXISTS
+           AND m.status IN ('active', 'challenged') AND {visible} AND NOT EXISTS
                (SELECT 1 FROM embeddings WHERE memory = m.key AND space = (SELECT key FROM spaces WHERE name = ?)))
     """
     return bool(connection.execute(sql, (*values, space)).get)
@@ -324,7 +324,7 @@ def pending(connection: apsw.Connection, seen: Visibility) -> int:
     visible, values = predicate(seen, "m.scope")
     sql = f"""
         SELECT count(*) FROM memories AS m
-         WHERE m.status = 'active' AND {visible} AND NOT EXISTS (SELECT 1 FROM embeddings WHERE memory = m.key)
+         WHERE m.status IN ('active', 'challenged') AND {visible} AND NOT EXISTS (SELECT 1 FROM embeddings WHERE memory = m.key)
     """
     return int(connection.execute(sql, values).get)
 

@@ -1,0 +1,93 @@
+"""Compare new statements with the nearest memories and with each other: which say the same, and which replace an earlier one.
+
+Comes in: statements with their neighbours. Goes out: for each, the relations that the pair model is sure enough of
+(`rules/pairs.py`). Few pairs are read: those of one owner that are near by meaning, the nearest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from engram.errors import EngramError
+from engram.models.pair_reader import PairReader
+from engram.rules.pairs import PairWeights, Relation, reason, relation, shown
+from engram.text.english.grammar import is_assistant, named
+from engram.types import Kind, Memory, Proposition, Replacement
+from engram.values.episodes import EPISODE
+from engram.values.frozen import frozen
+
+Statement = Memory | Proposition
+Place = TypeVar("Place", bound=Hashable)
+"""The name of a statement: the id of a memory, or its number in a batch."""
+
+_SLACK = timedelta(days=1)
+
+
+@frozen
+class PairCandidate(Generic[Place]):
+    """Two statements that may have to do with each other: the number of the later one, and the place of the earlier one."""
+
+    number: int
+    later: Statement
+    place: Place
+    earlier: Statement
+    cosine: float
+
+
+@frozen
+class Related(Generic[Place]):
+    """An earlier statement with what a later one does to it, and the probability that it is replaced."""
+
+    place: Place
+    relation: Relation
+    replaces: float
+
+    def replacement(self, place: str | int, *, sure: bool = True) -> Replacement:
+        """Return the replacement that a draft carries. `sure` is False where the earlier one may be challenged at most."""
+        return Replacement(place, sure and self.relation is Relation.REPLACES, reason(self.replaces))
+
+
+def may_pair(later: Statement, earlier: Statement, weights: PairWeights) -> bool:
+    """Return True if two statements are by one owner, short, and of kinds that one sentence can repeat or replace."""
+    if named(later.speaker) != named(earlier.speaker) or is_assistant(later.speaker):
+        return False
+    if isinstance(earlier, Memory) and (earlier.kind is Kind.SKILL or earlier.category == EPISODE or earlier.flagged):
+        return False
+    return max(len(later.text), len(earlier.text)) <= weights.longest
+
+
+def is_later(at: datetime | None, earlier: Memory) -> bool:
+    """Return False if a statement was made before a memory that is known since: old talk outdates nothing. A memory of a dated
+    event does not tell when it was said, and counts as earlier."""
+    said = earlier.happened_at if earlier.happened_until is None else None
+    return at is None or said is None or at >= said - _SLACK
+
+
+def relations(
+    reader: PairReader, candidates: Iterable[PairCandidate[Place]], weights: PairWeights
+) -> tuple[dict[int, list[Related[Place]]], tuple[str, ...]]:
+    """Return the relations of each later statement, the nearest first; and a note if the model cannot be read."""
+    chosen = _chosen(candidates, weights)
+    texts = [(shown(pair.earlier), shown(pair.later)) for pair in chosen]
+    try:
+        judged = reader.judge(texts) if chosen else []
+    except EngramError as error:
+        return {}, (f"{error.code}: {error.message} Statements are stored without comparing them until it is there.",)
+    found: dict[int, list[Related[Place]]] = {}
+    for pair, (earlier, later), judgement in zip(chosen, texts, judged, strict=True):
+        what = relation(judgement, earlier, later, weights)
+        if what is not Relation.NEITHER:
+            found.setdefault(pair.number, []).append(Related(pair.place, what, judgement.replaces))
+    return found, ()
+
+
+def _chosen(candidates: Iterable[PairCandidate[Place]], weights: PairWeights) -> Sequence[PairCandidate[Place]]:
+    """Return the pairs to read: of each later statement the nearest few."""
+    nearest: dict[int, list[PairCandidate[Place]]] = {}
+    for pair in sorted(candidates, key=lambda pair: -pair.cosine):
+        own = nearest.setdefault(pair.number, [])
+        if len(own) < weights.most_at_once:
+            own.append(pair)
+    return [pair for number in sorted(nearest) for pair in nearest[number]]
