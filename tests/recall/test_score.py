@@ -210,7 +210,7 @@ def test_a_candidate_gains_from_a_better_one_said_beside_it_in_the_same_session(
     keys = np.array([10, 50, 12, 11, 90], np.int64)
     scores = np.array([4.0, 3.0, 1.0, 1.0, 1.0], np.float32)
     made = beside_part(keys, scores, ["a", "b", "a", "c", ""], FULL)
-    assert made.tolist() == pytest.approx([0.5 * 0.8**2 * 1.0, 0.0, 0.5 * 0.8**2 * 4.0, 0.0, 0.0])
+    assert made.tolist() == pytest.approx([0.5 * 0.9**2 * 1.0, 0.0, 0.5 * 0.9**2 * 4.0, 0.0, 0.0])
     assert beside_part(keys, -scores, ["a"] * 5, FULL).tolist() == [0.0] * 5
     assert beside_part(keys, scores, [""] * 5, FULL).tolist() == [0.0] * 5  # what was kept one by one was said nowhere
     assert len(beside_part(keys[:0], scores[:0], [], FULL)) == 0

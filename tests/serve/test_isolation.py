@@ -108,6 +108,7 @@ def attempts(hers: Hers, mine: str) -> Mapping[str, Sequence[Mapping[str, Any]]]
         "pin": by_id,
         "promote": by_id,
         "demote": by_id,
+        "review": [{**one, "decision": "invalidate"} for one in by_id],
         "relate": [{"source": mine, "target": hers.memory}, {"source": hers.memory, "target": mine}],
         "feedback": [{**one, "helpful": False, "query": WORD} for one in by_id] + [{**one, "correction": "no"} for one in by_id],
         "recall": [{"query": WORD, "explain": True}, {"query": "who moved to Aalborg?", **filters}],

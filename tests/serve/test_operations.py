@@ -65,6 +65,7 @@ def arguments_of(mem: Engram) -> Mapping[str, Mapping[str, Any]]:
         "pin": {"id": one.id},
         "promote": {"id": happened.id},
         "demote": {"id": one.id},
+        "review": {"id": one.id, "decision": "challenge", "reason": "Ana says otherwise"},
         "standing": {"id": one.id},
         "boxes": {"limit": 5},
         "box": {"key": mem.boxes()[0].key},

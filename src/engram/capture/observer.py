@@ -500,6 +500,10 @@ class Observer:
     def _clean(self, text: str) -> redaction.Cut:
         return redaction.cut(text, catch_secrets=self._live.now.catch_secrets)
 
+    def cleaned(self, text: str) -> str:
+        """Return a text without secrets and without what must not be kept."""
+        return self._clean(text).text
+
     def worth_keeping(self, text: str) -> str:
         """The text without what must not be kept; an error if nothing of it is left."""
         left = self._clean(text)

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from engram.errors import EngramError
 from engram.models.pair_reader import PairReader
-from engram.rules.pairs import PairWeights, Relation, reason, relation, shown
+from engram.rules.pairs import PairWeights, Relation, may_be_outdated, reason, relation, shown
 from engram.text.english.grammar import is_assistant, named
 from engram.types import Kind, Memory, Proposition, Replacement
 from engram.values.episodes import EPISODE
@@ -78,7 +78,7 @@ def relations(
     found: dict[int, list[Related[Place]]] = {}
     for pair, (earlier, later), judgement in zip(chosen, texts, judged, strict=True):
         what = relation(judgement, earlier, later, weights)
-        if what is not Relation.NEITHER:
+        if what is not Relation.NEITHER and (what is Relation.SAME or may_be_outdated(pair.earlier, pair.later)):
             found.setdefault(pair.number, []).append(Related(pair.place, what, judgement.replaces))
     return found, ()
 

@@ -65,6 +65,14 @@ def relation(judgement: PairJudgement, earlier: str, later: str, weights: PairWe
     return Relation.CHALLENGES if judgement.replaces >= weights.challenges else Relation.NEITHER
 
 
+def may_be_outdated(earlier: Memory | Proposition, later: Memory | Proposition) -> bool:
+    """Return False for an event: it has happened, whatever happens later. Only a correction takes it back."""
+    return earlier.category != _EVENT or later.category == _CORRECTION
+
+
+_EVENT, _CORRECTION = "moment", "correction"
+
+
 def same_figures(one: str, other: str) -> bool:
     """Return True if neither text has a number or sign that the other lacks."""
     first, second = ({word for word in words(text) if word[:1].isdigit()} for text in (one, other))

@@ -383,8 +383,7 @@ _MOVED = {
     "DuplicateWeights": "duplicate_cosine duplicate_overlap",
     "CaptureLimits": "ingest_batch ingest_characters buffer_turns buffer_minutes",
     "DreamLimits": (
-        "merge_cosine dream_probes dream_loss dream_links dream_nearer dream_rehearsals dream_inferences warm_after_s "
-        "care_pause_s"
+        "dream_probes dream_loss dream_links dream_nearer dream_rehearsals dream_inferences warm_after_s care_pause_s"
     ),
     "ConnectionLimits": "embed_connect_s embed_probe_s llm_connect_s llm_probe_s",
     "ServeLimits": "serve_events_s serve_drain_s",

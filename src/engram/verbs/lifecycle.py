@@ -30,7 +30,8 @@ def review(view: View, memory_id: str, decision: Review | str, *, reason: str = 
     invalid one is recalled no more. Each decision can be taken back by another.
     """
     decided = review_of(decision)
-    told = f"{decided.past} by hand: {reason}" if reason else f"{decided.past} by hand"
+    why = view.vault.observer.cleaned(reason).strip()
+    told = f"{decided.past} by hand: {why}" if why else f"{decided.past} by hand"
     write = partial(
         view.vault.store.memories.review,
         view.reader,
