@@ -61,6 +61,8 @@ de eerste maandag van maart | future | 2026-03-02
 twee dagen voor kerst | future | 2026-12-23
 woensdag 9 juli om 18 uur | future | 2026-07-09
 ik heb 3 katten en een hond | none | -
+het feest is op 17-06. | future | 2026-06-17
+ik werk van 9 tot 5 | now | -
 """
 
 

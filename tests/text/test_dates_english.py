@@ -75,6 +75,48 @@ I have lived here for two years | now | -
 I saw the 1971 film | past | -
 in the end three of us stayed | past | -
 I have 3 cats and a dog | none | -
+it is on 3/14/2026. | none | 2026-03-14
+she was born on 3/14/1990: a Wednesday | past | 1990-03-14
+the shop is open 24/7 | now | -
+version 1.2.2024.5 is out | none | -
+I'm free from 3 to 5 on Friday | none | 2026-02-20..2026-02-20
+my shift is from 8 to 4 tomorrow | future | 2026-02-19..2026-02-19
+office hours are from 9 to 11 | now | -
+choir is Tuesday evenings from 7 to 9 | now | -
+rate it on a scale from 1 to 5 | none | -
+the fair runs from 6 to 11 next month | future | 2026-03-06..2026-03-11
+the fair is from 3 to 5 May | future | 2026-05-03..2026-05-05
+we were there the week before last | past | 2026-02-02..2026-02-08
+I'm back in a fortnight | future | 2026-03-04
+the exam is in a month | future | 2026-03-18
+I spend 300 in a month | now | -
+it took two and a half weeks | past | -
+the parcel left two and a half weeks ago | past | 2026-01-31
+I moved 1.5 years ago | past | 2024-08-18
+it was 1,500 years ago | past | -
+we met on April 2 | past | 2025-04-02
+we got married on March 20 | none | 2025-03-20
+I cancelled the dentist on March 20 | past | 2026-03-20
+the interview got pushed to April 24 | past | 2026-04-24
+meeting Monday February 16 | none | 2026-02-16
+they moved the audit, it is on Friday April 24 now | past | 2026-04-24
+half a year ago we split | past | 2025-08-18..2025-09-17
+a year and a half ago we split | past | 2024-08-18..2024-09-17
+he broke his leg in January; two days later he lost his job | past | 2026-01-01..2026-01-31
+two days later he lost his job | past | -
+the following Monday he left | past | -
+the following Monday we fly | future | 2026-02-23
+the show is Friday week | future | 2026-02-27
+the show is the Friday after next | future | -
+we're away between Christmas and New Year | future | 2026-12-25..2027-01-01
+they sell it in 2000 stores | now | -
+in 2000 we moved to Leeds | past | 2000-01-01
+April is my sister | now | -
+June called me yesterday | past | 2026-02-17
+we moved here in April | past | 2025-04-01
+the season is June to August | none | 2026-06-01..2026-08-31
+I'm abroad from March to May | future | 2026-03-01..2026-05-31
+meeting Monday February 16 about the lease | future | 2026-02-16
 """
 
 

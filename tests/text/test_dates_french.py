@@ -64,6 +64,10 @@ mercredi 9 juillet à 18 h | future | 2026-07-09
 le mardi 14 avril | future | 2026-04-14
 j'ai 3 chats et un chien | none | -
 la nuit dernière il a plu | past | 2026-02-17
+je pars dans quinze jours | future | 2026-03-04
+la veille il était malade | past | -
+le lendemain on est rentrés | past | -
+on se voit lundi en huit | future | 2026-03-02
 """
 
 

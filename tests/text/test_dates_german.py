@@ -62,6 +62,31 @@ zwei Tage vor Weihnachten | future | 2026-12-23
 Mittwoch, den 9. Juli um 11:15 Uhr | future | 2026-07-09
 Ich habe 3 Katzen und einen Hund | none | -
 seit zwei Jahren wohne ich hier | now | -
+die Feier ist am 14.3.2026. | future | 2026-03-14
+Termin 14.03.2026: 9 Uhr | none | 2026-03-14
+am 3.5. 2025 sind wir umgezogen | past | 2025-05-03
+der Laden hat 24/7 offen | now | -
+ich nehme 1/2 Liter Milch | none | -
+geöffnet Mo-Fr 9-17 Uhr | now | -
+die Praxis hat von 9 bis 11 offen | now | -
+Freitag 9-17 Uhr ist Flohmarkt | future | 2026-02-20
+vom 3. bis 9. sind wir weg | future | 2026-03-03..2026-03-09
+in vierzehn Tagen ziehen wir um | future | 2026-03-04
+vor 1,5 Jahren sind wir umgezogen | past | 2024-08-18
+sie wohnt seit dem 2. April hier | now | 2025-04-02
+der Termin am 3. April wurde abgesagt | past | 2026-04-03
+drei Tage später ist sie ausgezogen | past | -
+seit dem 2. Lockdown arbeite ich daheim | now | -
+der 2. Anlauf hat geklappt | past | -
+am 14. Zahnarzt | future | 2026-03-14
+seit dem 2. wohne ich hier | now | 2026-02-02
+am Morgen war ich beim Arzt | past | -
+guten Morgen, ich bin wieder da | none | -
+am nächsten Morgen war er weg | past | -
+gestern am Morgen hat es geregnet | past | 2026-02-17
+morgen am Morgen habe ich Zeit | future | 2026-02-19
+Freitag in einer Woche ist Premiere | future | 2026-02-27
+heute in zwei Wochen fliegen wir | future | 2026-03-04
 """
 
 

@@ -63,6 +63,9 @@ due giorni prima di Natale | future | 2026-12-23
 mercoledì 9 luglio alle 18 | future | 2026-07-09
 il martedì 14 aprile | future | 2026-04-14
 ho 3 gatti e un cane | none | -
+il voto va da 1 a 10 | none | -
+due giorni dopo è partita | past | -
+la prima settimana di gennaio 2025 ero a Roma | past | 2024-12-30
 """
 
 

@@ -62,6 +62,9 @@ el primer lunes de marzo | future | 2026-03-02
 dos días antes de Navidad | future | 2026-12-23
 miércoles 9 de julio a las 18 h | future | 2026-07-09
 tengo 3 gatos y un perro | none | -
+La boda fue el 14/3/2019. | past | 2019-03-14
+abierto 24/7 | now | -
+nos vamos el 24/7 | future | 2026-07-24
 """
 
 

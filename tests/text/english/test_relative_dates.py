@@ -131,13 +131,19 @@ def test_a_range_has_a_width(text: str, said: datetime) -> None:
 @pytest.mark.parametrize(
     ("text", "start"),
     [
-        ("Been playing it for a month now", "2023-05-10"),
+        ("Been playing it for a month now", "2023-05-09"),
         ("I've been at it for two years, with ups and downs", "2021-06-09"),
-        ("We have rented here for a year and a half now", "2021-12-08"),
+        ("We have rented here for a year and a half now", "2021-12-09"),
         ("She has been ill for two and a half weeks", "2023-05-22"),
         ("I have lived here since 2016", "2016-01-01"),
         ("He has worked there since March", "2023-03-01"),
-        ("She has been away since last Monday", "2023-06-05"),
+        ("I've lived here since June 12, 2015.", "2015-06-12"),
+        ("I've been sober since March 3, 2021", "2021-03-03"),
+        ("Sober since March 3, 2021", "2021-03-03"),
+        ("I've had a cough for the past two weeks", "2023-05-26"),
+        ("He has had the car for 1.5 years", "2021-12-09"),
+        ("He's on leave since yesterday", "2023-06-08"),
+        ("She has been away since last Monday", "2023-05-29"),  # of last week, as everywhere
     ],
 )
 def test_since_when_something_goes_on(text: str, start: str) -> None:
@@ -150,6 +156,11 @@ def test_since_when_something_goes_on(text: str, start: str) -> None:
         "I stayed for two weeks",
         "We are going for three days",
         "I have been busy since we last talked",
+        "I had a dog for two years",
+        "I have to stay for two weeks",
+        "I have photos from 2019",
+        "I've been practising for 30 minutes every day",
+        "He moved out since Monday",
         "for ages",
         "since 2016",
         "",

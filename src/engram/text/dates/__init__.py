@@ -2,7 +2,7 @@
 
 English, German, French, Spanish, Portuguese, Italian, Dutch, Chinese and Japanese share one grammar and have a table each
 (`text/german/dates.toml` and so on). A text in another language is read for dates in digits that begin with the year, which
-mean the same everywhere. `read` and `began` ask the English reader (`text.english.dates`), which reads hours too, for English.
+mean the same everywhere. `read` asks the English reader of questions (`text.english.dates`), which reads hours too, for English.
 
 A weekday, a day of the month or a month without a year goes forward where the tense is "future", back where it is "past", and
 forward where it is "now" or "none". Weeks begin on Monday: "next Friday" is the Friday of next week, "this Friday" that of this
@@ -38,8 +38,8 @@ class DateSpan:
     """A time that a text names.
 
     start, end: its place in the text. first, until: the time, end not included. grain: the unit of the words (day, part, week,
-    month, range …). relative: the words count from the day they were said. role: on, by, until, since, range, or every for a
-    habit, which has no time of its own.
+    month, range …). relative: the words count from the day they were said. role: on, by, until, since, from, range, for a length
+    that goes on or is over, or every for a habit, which has no time of its own.
     """
 
     start: int
@@ -59,7 +59,8 @@ def find(text: str, at: datetime, *, language: str = "", tense: str = "none") ->
         return list(_in_digits(text, at))
     folded, places = _composed(text)
     try:
-        found = spans(folded, lexicon(language), at, tense, _guess(text) if tense == "none" and language == "en" else "none")
+        guess = _guess(text) if tense == "none" and language == "en" else "none"
+        found = spans(folded, lexicon(language), at, tense, guess, _capitals(text, places) if language == "de" else frozenset())
     except (ValueError, OverflowError):  # said in the first or the last year that there is
         return []
     return [
@@ -98,14 +99,17 @@ def read(text: str, now: datetime, lean: int = PAST, *, language: str = "") -> t
 
 
 def began(text: str, said_at: datetime, *, language: str = "") -> datetime | None:
-    """Return since when something goes on: "for two years now", "has worked there since March", "seit zwei Jahren"."""
-    language = language or language_of(text)
-    if language in ("en", ""):
-        from engram.text.english.dates import began as began_in_english
+    """Return since when something goes on: "for two years now", "has worked there since March", "seit zwei Jahren".
 
-        return began_in_english(text, said_at)
-    since = [span.first for span in find(text, said_at, language=language, tense="now") if span.role == "since"]
-    return since[0] if since and since[0] < said_at else None
+    English says by its verbs whether it still does: "for two years" needs the perfect, "since March" any tense but the past.
+    """
+    language = language or language_of(text) or "en"
+    is_perfect = language == "en" and _is_perfect(text)
+    for span in find(text, said_at, language=language, tense="now"):
+        is_since = span.role == "since" and (language != "en" or is_perfect or span.grain == "length" or _is_state(text, span))
+        if is_since or (span.role == "for" and is_perfect):
+            return span.first if span.first < said_at else None
+    return None
 
 
 def relative_end(text: str, about: datetime, *, language: str = "") -> int | None:
@@ -127,12 +131,29 @@ def _guess(text: str) -> str:
     return tense_of(text)
 
 
+def _is_perfect(text: str) -> bool:
+    from engram.text.english.dates import is_perfect
+
+    return is_perfect(text)
+
+
+def _is_state(text: str, span: DateSpan) -> bool:
+    """Return whether English words beside a time tell of something that is so, as "sober since March"."""
+    beside = text[: span.start] + text[span.end :]
+    return any(char.isalpha() for char in beside) and _guess(beside) == "none"
+
+
 def _composed(text: str) -> tuple[str, Sequence[int]]:
     """Return the folded text and the place of each of its characters in `text`, where accents may stand apart."""
     if text.isascii() or unicodedata.is_normalized("NFC", text):
         return fold(text), range(len(text) + 1)
     kept = [(place, char) for place, char in enumerate(text) if not unicodedata.combining(char)]
     return fold("".join(char for _, char in kept)), [*(place for place, _ in kept), len(text)]
+
+
+def _capitals(text: str, places: Sequence[int]) -> frozenset[int]:
+    """Return the places of the folded text where `text` has a capital letter; German nouns begin with one."""
+    return frozenset(place for place, at in enumerate(places[:-1]) if text[at].isupper())
 
 
 _YEAR_FIRST = re.compile(r"(?<![\d.-])([12]\d{3})-(0[1-9]|1[0-2])-([0-3]\d)(?!\d)")

@@ -123,10 +123,6 @@ def unit_at(at: datetime, unit: str, step: int) -> Time | None:
     return Time(first, until, unit, relative=True)
 
 
-_FORGOTTEN = 300
-"""Days after which people name the year of a past day: "cancelled the appointment of 3 June" in May is one to come."""
-
-
 def next_day(at: datetime, month: int, day: int, lean: int) -> datetime | None:
     """Return the next (1) or the last (-1) such day of the year; today counts."""
     today = midnight(at)
@@ -138,8 +134,6 @@ def next_day(at: datetime, month: int, day: int, lean: int) -> datetime | None:
                 return None
             continue
         if (first >= today) if lean > 0 else (first <= today):
-            if lean < 0 and (today - first).days > _FORGOTTEN and (month, day) != (2, 29):
-                return next_day(at, month, day, 1)
             return first
     return None
 
@@ -176,6 +170,16 @@ def weekday_and_nth(at: datetime, weekday: int, day: int, lean: int) -> datetime
             found.append(start)
     ahead = [start for start in found if 0 <= (start - today).days * lean < 183]
     return min(ahead or found, key=lambda start: abs(start - today), default=None)
+
+
+def on_weekday(at: datetime, dated: Time, weekday: int) -> Time:
+    """Return a date without a year as the last or the next one, whichever is this weekday; as it is if neither or both are."""
+    month, day = dated.day or (0, 0)
+    days = [first for lean in (-1, 1) if (first := next_day(at, month, day, lean)) is not None and first.weekday() == weekday]
+    if len({*days}) != 1:
+        return dated
+    shift = days[0] - midnight(dated.first)
+    return replace(dated, first=dated.first + shift, until=dated.until + shift)
 
 
 def month_year(at: datetime, month: int, lean: int) -> int:
@@ -262,6 +266,11 @@ def day_named(at: datetime, lean: int, year: int | None, month: int, day: int) -
     return one_day(first, sure=False, day=(month, day))
 
 
+def day_of_month(month: Time, day: int) -> Time:
+    """Return a day of a month that is counted from now: "the 3rd of next month"."""
+    return one_day(month.first.replace(day=day), relative=True, day=(month.first.month, day))
+
+
 def which_month(at: datetime, month: int, which: int) -> Time:
     """Return last (-1), this (0) or next (1) year's month: "last May"."""
     year = at.year
@@ -305,14 +314,19 @@ def sum_of(one: Length, two: Length | None) -> Length:
 
 
 def away(at: datetime, length: Length, way: int) -> Time:
-    """Return the time that lies so long before or after now: a day for days and weeks, else as wide as the unit."""
+    """Return the time that lies so long before or after now: a day for days and weeks, else as wide as the unit.
+
+    Half a year and a year and a half are as wide as a month, half a month as a day.
+    """
     if length.seconds:
         moment = moved(at, length, way)
         return Time(moment, moment + DAY / 24, "hour", relative=True)
     first = moved(midnight(at), length, way)
-    width = length_of(1, length.unit) if length.unit in ("month", "year", "quarter", "half_year", "decade") else None
-    until = moved(first, width, 1) if width is not None else first + DAY
-    return Time(first, until, length.unit if width is not None else "day", relative=True)
+    unit = length.unit if length.unit in ("month", "year", "quarter", "half_year", "decade") else "day"
+    width = length_of(1, unit) or Length(days=1)
+    if width.months and (length.days or length.months % width.months):
+        unit, width = ("day", Length(days=1)) if length.days else ("month", Length(months=1))
+    return Time(first, moved(first, width, 1), unit, relative=True)
 
 
 def fraction_of_year(at: datetime, lean: int, order: int, months: int, year: int | None) -> Time:

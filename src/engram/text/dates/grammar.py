@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 from engram.text.dates.calendar import (
     DAY,
@@ -19,6 +18,7 @@ from engram.text.dates.calendar import (
     day_named,
     day_of,
     day_of_holiday,
+    day_of_month,
     edge_of,
     fraction_of_year,
     length_of,
@@ -29,12 +29,12 @@ from engram.text.dates.calendar import (
     next_nth,
     next_weekday,
     nth_of_month,
+    on_weekday,
     one_day,
     part_of,
     season_at,
     season_of,
     stretch,
-    sum_of,
     unit_at,
     week_number,
     week_of,
@@ -44,14 +44,12 @@ from engram.text.dates.calendar import (
     which_season,
     which_weekday,
 )
+from engram.text.dates.cursor import Cursor
 from engram.text.dates.lexicon import Lexicon, Token
 from engram.values.frozen import replace
 
 Found = tuple[Time, int]
 """A time and the place of the first token after it."""
-
-_FILLED = 3
-"""Articles, prepositions and commas that may stand between two words of one time."""
 
 _NO_DAY = ("unit", "number", "clock", "no_day", "month", "short_month", "weekday", "weekday_part")
 """Roles of the word after a number that is no day of the month."""
@@ -59,34 +57,33 @@ _NO_DAY = ("unit", "number", "clock", "no_day", "month", "short_month", "weekday
 _DATED = ("date", "number", "nth", "day_lead", "month", "short_month")
 """Roles of the word after a weekday with which its date can begin."""
 
+_FAR = 300
+"""Days after which people name the year of a day to come, so that another weekday means the last such day."""
+
+_PLANNED = 183
+"""Days after which a day without a year, in the past tense and with a word for a plan, is one to come."""
+
 _NESTED = 3
 """Times within each other that are read, as in "the beginning of the week of 3 May"."""
 
 
-class Grammar:
+class Grammar(Cursor):
     """The tokens of one text, read as of a moment; `lean` is 1 for times to come and -1 for times gone by."""
 
-    def __init__(self, tokens: list[Token], words: Lexicon, at: datetime, lean: int, *, is_past: bool) -> None:
-        self.tokens, self.words, self.at, self.lean, self.is_past = tokens, words, at, lean, is_past
-        self.today = midnight(at)
-
-    # ---- tokens ------------------------------------------------------------------------------------------------
-
-    def role(self, place: int, name: str) -> Any:
-        """Return the value of a role of a token; None if it has none or if there is no such token."""
-        return self.tokens[place].roles.get(name) if 0 <= place < len(self.tokens) else None
-
-    def skip(self, place: int) -> int:
-        """Return the place after the articles, prepositions and commas that begin here."""
-        for _ in range(_FILLED):
-            if not (self.role(place, "fill") or self.role(place, "comma")):
-                break
-            place += 1
-        return place
-
-    def touches(self, place: int) -> bool:
-        """Return whether a token follows the one before it without a space."""
-        return 0 < place < len(self.tokens) and self.tokens[place - 1].end == self.tokens[place].start
+    def __init__(
+        self,
+        tokens: list[Token],
+        words: Lexicon,
+        at: datetime,
+        lean: int,
+        tense: str,
+        guess: str,
+        capitals: frozenset[int],
+    ) -> None:
+        super().__init__(tokens, capitals)
+        self.words, self.at, self.lean = words, at, lean
+        self.is_planned = self._has_plan()
+        self.today, self.is_past, self.is_future = midnight(at), tense == "past", "future" in (tense, guess)
 
     # ---- the longest time that begins at a token ---------------------------------------------------------------
 
@@ -132,6 +129,7 @@ class Grammar:
             part = self.role(place, "part")
             if part:
                 yield part_of(time, part), place + 1
+            yield from self._weeks_on(time, end)
         elif time.grain == "week":
             weekday = self._weekday_at(place)
             if weekday is not None and time.until - time.first == 7 * DAY:
@@ -148,6 +146,17 @@ class Grammar:
         edge = self.role(end, "edge")
         if edge and not self.words.spaced and not time.edge and (found := edge_of(time, edge)) is not None:
             yield found, end + 1
+
+    def _weeks_on(self, day: Time, place: int) -> Iterator[Found]:
+        """Yield the day weeks after a weekday to come or a day near now: "Friday week", "heute in einer Woche"."""
+        if not day.relative or self.lean < 0:
+            return
+        days = self.role(place, "days_on")
+        if days and not (self.role(place + 1, "number") or self.role(place + 1, "dash")):
+            yield replace(day, first=day.first + days * DAY, until=day.until + days * DAY, sure=True), place + 1
+        length, end = self._length_after(place) if self.role(place, "ahead_before") else (None, place)
+        if length is not None and length.days and not (length.months or length.seconds or length.days % 7):
+            yield replace(day, first=moved(day.first, length, 1), until=moved(day.until, length, 1), sure=True), end
 
     def _within_month(self, month: Time, place: int) -> Iterator[Found]:
         place += bool(self.role(place, "day_lead"))
@@ -178,6 +187,12 @@ class Grammar:
             first = day_of(self.at, year.first.year, named, int(date))
             yield one_day(first, relative=year.relative), self.skip(place + 1) + 1
 
+    def _day_named(self, year: int | None, month: int, day: int) -> Time:
+        """Return a day of a month. A plan that was made in the past is mostly to come: "cancelled the dentist of 3 June"."""
+        found = day_named(self.at, self.lean, year, month, day)
+        is_old = self.lean < 0 and self.is_planned and not found.sure and (self.today - found.first).days > _PLANNED
+        return day_named(self.at, 1, None, month, day) if is_old else found
+
     # ---- dates -------------------------------------------------------------------------------------------------
 
     def _date(self, place: int) -> Iterator[Found]:
@@ -190,9 +205,10 @@ class Grammar:
         if not year:
             said = self.tokens[place]
             follows = self.role(place - 1, "day_lead") or self.role(place - 1, "fill") or self._weekday_at(place - 1) is not None
-            if not (follows or self.words.dotted or said.end - said.start >= 4) or self.role(end, "unit"):
+            if not (follows or self.role(place, "dotted") or said.end - said.start >= 4) or self.role(end, "unit"):
                 return
-        yield day_named(self.at, self.lean, year, month, day), end
+            year, end = self._year_after(end)
+        yield self._day_named(year, month, day), end
 
     def _numbered(self, place: int) -> Iterator[Found]:
         """Yield a day of a named month, of a month that is counted from now, or a length before or after now."""
@@ -201,10 +217,10 @@ class Grammar:
         month = self.role(after, "month") or self.role(after, "short_month")
         if month and number in range(1, 32):
             year, end = self._year_after(after + 1)
-            yield day_named(self.at, self.lean, year, month, int(number)), end
+            yield self._day_named(year, month, int(number)), end
         relative = self._relative_time(after, "month") if after > place + 1 and number in range(1, 32) else None
         if relative is not None:
-            yield one_day(relative[0].first.replace(day=int(number)), relative=True), relative[1]
+            yield day_of_month(relative[0], int(number)), relative[1]
         if self.tokens[place].roles.get("digits") or "number" in self.tokens[place].roles:
             yield from self._counted(place)
 
@@ -225,20 +241,19 @@ class Grammar:
         if self.role(named, "month") or self.role(named, "short_month"):
             yield from self._numbered(place)
             return
-        if any(self.role(end, name) is not None for name in _NO_DAY):
+        if any(self.role(end, name) is not None for name in _NO_DAY) or self._opens_hours(place):
             return
         if self.role(place, "year") or (end < len(self.tokens) and self.touches(end) and self.role(end, "fill") is None
                                         and not self.tokens[end].roles and self.words.spaced and self._is_word(end)):  # fmt: skip
             return
+        if self.words.dotted and self._is_name(end) and not self.role(place - 1, "lead"):  # "der 2. Lockdown"
+            return
         month = self._relative_time(self.skip(end), "month")
         if month is not None:
-            yield one_day(month[0].first.replace(day=day), relative=True), month[1]
+            yield day_of_month(month[0], day), month[1]
         first = next_nth(self.at, day, self.lean)
         if first is not None:
             yield one_day(first, sure=False, day=(0, day)), end
-
-    def _is_word(self, place: int) -> bool:
-        return self.tokens[place].end - self.tokens[place].start > 1
 
     def _relative_time(self, place: int, grain: str) -> Found | None:
         """Return a unit that is counted from now ("next month") if it begins at this token."""
@@ -266,7 +281,7 @@ class Grammar:
         day_place = self.skip(end)
         day = self.role(day_place, "nth")
         if day:
-            yield replace(day_named(self.at, self.lean, year, month, day), relative=relative), day_place + 1
+            yield replace(self._day_named(year, month, day), relative=relative), day_place + 1
         if self.words.month_day:
             yield from self._month_day(end, month, year)
         if year is None:
@@ -300,7 +315,7 @@ class Grammar:
         end = place + 1
         if year is None:
             year, end = self._year_after(end)
-        yield day_named(self.at, self.lean, year, month, day), end
+        yield self._day_named(year, month, day), end
 
     def _short_month(self, place: int) -> Iterator[Found]:
         if self.words.month_day:
@@ -313,7 +328,11 @@ class Grammar:
 
     def _year(self, place: int) -> Iterator[Found]:
         year = self.role(place, "year")
-        if year and not any(self.role(place + 1, name) for name in ("unit", "clock")):
+        if (
+            year
+            and not any(self.role(place + 1, name) for name in ("unit", "clock"))
+            and not (self.words.subjects and self._counts(place, year))
+        ):
             yield months_from(self.at, year, 1, 12, grain="year"), place + 1
 
     def _led_year(self, place: int) -> Iterator[Found]:
@@ -328,17 +347,6 @@ class Grammar:
         yield from self._within_year(months_from(self.at, year, 1, 12, grain="year"), self.skip(place + 1))
 
     # ---- weekdays ----------------------------------------------------------------------------------------------
-
-    def _weekday_at(self, place: int) -> int | None:
-        for name in ("weekday", "short_weekday"):
-            if (found := self.role(place, name)) is not None:
-                return int(found)
-        part = self.role(place, "weekday_part")
-        return part[0] if part else None
-
-    def _which_at(self, place: int) -> int | None:
-        step = self.role(place, "which")
-        return 1 if step is None and self.role(place, "coming") else step
 
     def _weekday(self, place: int) -> Iterator[Found]:
         weekday = self._weekday_at(place)
@@ -366,14 +374,11 @@ class Grammar:
         day = one_day(next_weekday(self.at, weekday, self.lean), sure=False, relative=True)
         yield (part_of(day, part[1]) if part else day), end
 
-    def _is_noun(self, place: int) -> bool:
-        """Return whether the token is a word that the table does not have."""
-        return place < len(self.tokens) and not self.tokens[place].roles and self._is_word(place)
-
     def _weekday_and_day(self, weekday: int, place: int) -> Iterator[Found]:
         dated = self.longest(self.skip(place), nested=_NESTED)
         if dated is not None and dated[0].grain in ("day", "part") and not dated[0].relative and (dated[0].day or (0, 0))[0]:
-            yield dated
+            is_fixed = dated[0].sure or (self.is_future and (dated[0].first - self.today).days < _FAR)
+            yield (dated[0] if is_fixed else on_weekday(self.at, dated[0], weekday)), dated[1]
             return
         place += bool(self.role(place, "comma"))
         place += bool(self.role(place, "day_lead"))
@@ -383,6 +388,7 @@ class Grammar:
             not isinstance(day, int)
             or not 1 <= day <= 31
             or any(self.role(place + 1, name) for name in ("unit", "clock", "no_day"))
+            or self._opens_hours(place)
         ):
             return
         first = weekday_and_nth(self.at, weekday, day, self.lean)
@@ -478,36 +484,22 @@ class Grammar:
         year, month = self.tokens[place].roles["month_of"]
         yield months_from(self.at, year, month), place + 1
 
-    def _length(self, place: int) -> tuple[Length | None, int]:
-        """Return the length of time that begins here ("two weeks", "a year and a half") and the place after it."""
-        named = self.role(place, "length")
-        if named:
-            length, end = length_of(*named), place + 1
-        else:
-            count, unit = self.role(place, "number"), self.role(place + 1, "unit")
-            if count is None or unit is None:
-                return None, place
-            length, end = length_of(count, unit), place + 2
-        if length is None:
-            return None, place
-        joint = end + bool(self.role(end, "and") or self.role(end, "fill"))
-        if joint > end and self.role(joint, "half"):
-            half = length_of(0.5, length.unit)
-            return sum_of(length, half), joint + 1
-        more = length_of(self.role(joint, "number"), self.role(joint + 1, "unit") or "") if self.role(joint, "number") else None
-        return (sum_of(length, more), joint + 2) if more is not None else (length, end)
-
     def _ago_before(self, place: int) -> Iterator[Found]:
-        length, end = self._length(self.skip(place + 1))
+        length, end = self._length_after(place)
         if length is not None:
             yield away(self.at, length, -1), end
 
     def _ahead_before(self, place: int) -> Iterator[Found]:
         if self.is_past and self.role(place, "fill"):  # "in zwei Wochen gelernt" is a length
             return
-        length, end = self._length(self.skip(place + 1))
-        if length is not None:
+        length, end = self._length_after(place)
+        if length is not None and not self._is_rate(place + 1, length):
             yield away(self.at, length, 1), end
+
+    def _is_rate(self, place: int, length: Length) -> bool:
+        """Return whether a length with an article is no time to come: "five in a year", "in a second"."""
+        is_said = self.is_future and not 0 < length.seconds < 3600
+        return bool(self.role(place, "fill")) and not (is_said or length.unit == "fortnight")
 
     def _counted(self, place: int) -> Iterator[Found]:
         """Yield a length with the word after it that says from when it counts: "tre giorni fa", 三天后."""
@@ -610,7 +602,7 @@ class Grammar:
     def _holiday(self, place: int) -> Iterator[Found]:
         year, end = self._year_after(place + 1)
         month, day = self.tokens[place].roles["holiday"]
-        yield (day_named(self.at, self.lean, year, month, day) if month else around_easter(self.at, self.lean, year, day)), end
+        yield (self._day_named(year, month, day) if month else around_easter(self.at, self.lean, year, day)), end
 
     def _edge_unit(self, place: int) -> Iterator[Found]:
         """Yield the end of this month or of a named time: "Monatsende", 月底, "Jahresende 2027"."""

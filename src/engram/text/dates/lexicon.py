@@ -45,7 +45,7 @@ class Lexicon:
     phrases: by first word (or first character), the other words and the roles, longest first. spaced: words stand apart.
     marks: endings of ordinal numbers, as in "3e". dotted: an ordinal number ends with a dot. month_first: 5/3 is 3 May.
     month_day: the day stands after the month, as in "May 3". ambiguous: both orders are in use, so that 5/3 is no date.
-    decade_marks: endings of decades, as in "90s".
+    decade_marks: endings of decades, as in "90s". subjects: the table has the words with which a clause goes on after a year.
     """
 
     phrases: Mapping[str, tuple[tuple[tuple[str, ...], Roles], ...]]
@@ -56,6 +56,7 @@ class Lexicon:
     month_day: bool
     ambiguous: bool
     decade_marks: frozenset[str]
+    subjects: bool
 
 
 def fold(text: str) -> str:
@@ -79,14 +80,17 @@ _WORD = re.compile(r"[^\W\d_]+|\d+|\S")
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _NUMERIC = re.compile(
     r"(?P<y>\d{4})(?P<s>[-/.])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})(?![\d])(?:t[\d:.]+z?)?"
-    r"|(?P<a>\d{1,2})(?P<t>[-/.])(?P<b>\d{1,2})(?P=t)(?P<z>\d{4}|\d\d)(?![\d.:])"
+    r"|(?P<a>\d{1,2})(?P<t>[-/.])(?P<b>\d{1,2})(?P=t)(?P<z>\d{4}|\d\d)(?!\d|[./:-]\d)"
     r"|(?P<e>\d{1,2})/(?P<f>\d{1,2})(?![\d/])"
-    r"|(?P<k>\d{1,2})[.-](?P<l>0\d|1[0-2])(?![\d.,:-])"
+    r"|(?P<k>\d{1,2})[.-](?P<l>0\d|1[0-2])(?!\d|[.,:-]\d|(?<=\.\d\d)\.)"
     r"|(?P<n>0?[1-9]|1[0-2])[/-](?P<o>(?:19|20)\d\d)(?![\d/-])"
     r"|(?P<g>\d{1,2})\.\s?(?P<h>\d{1,2})\.(?!\d)"
     r"|(?P<clock>\d{1,2}(?::\d\d){1,2}|\d{1,2}\s?h\d\d)(?!\d)"
     r"|(?P<decimal>\d+(?:[.,]\d+)+)"
 )
+_ALWAYS = frozenset({(24, 7), (7, 7)})
+"""Numbers with a slash that mean "around the clock" and "every day of the week" unless a word before them makes them a date."""
+
 _COMMAS, _DASHES = frozenset(","), frozenset("-~")
 _NUMERALS = re.compile(r"[〇零一二三四五六七八九十两廿百]+")
 _DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
@@ -107,7 +111,7 @@ def lexicon(language: str) -> Lexicon:
     return Lexicon(
         {word: tuple(phrases) for word, phrases in first.items()}, spaced, frozenset(table.get("marks", "").split("|")) - {""},
         table.get("dotted", False), table.get("month_first", False), table.get("month_day", False), table.get("ambiguous", False),
-        frozenset(table.get("decade_marks", "").split("|")) - {""},
+        frozenset(table.get("decade_marks", "").split("|")) - {""}, "subject" in table["words"],
     )  # fmt: skip
 
 
@@ -131,12 +135,13 @@ def _entries(table: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
     for section, role in _SECTIONS.items():
         for value, phrases in table.get(section, {}).items():
             for phrase in _split(phrases):
-                yield role, int(value) if role in ("day", "which") else value, phrase
-    for role in ("day_part", "unit_step", "edge_unit", "holiday"):
+                yield role, int(value) if role in ("day", "which", "days_on") else value, phrase
+    for role in ("day_part", "unit_step", "edge_unit", "holiday", "length"):
         for value, phrases in table.get(f"{role}s", {}).items():
             one, two = value.split()
+            pair = (int(one), int(two)) if role == "holiday" else (int(one), two) if role == "length" else (one, two)
             for phrase in _split(phrases):
-                yield role, (int(one), int(two)) if role == "holiday" else (one, two), phrase
+                yield role, pair, phrase
     for role, phrases in table.get("words", {}).items():
         for phrase in _split(phrases):
             yield role, True, phrase
@@ -146,7 +151,8 @@ def _entries(table: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
                 yield "weekday_part", (number, part), _split(phrases)[0] + name
 
 
-_SECTIONS = {"days": "day", "units": "unit", "steps": "which", "parts": "part", "seasons": "season", "edges": "edge"}
+_SECTIONS = {"days": "day", "units": "unit", "steps": "which", "parts": "part", "seasons": "season", "edges": "edge",
+             "weeks_on": "days_on"}  # fmt: skip
 """Sections of a table whose keys are the values of one role."""
 
 
@@ -172,18 +178,37 @@ def _numeric(text: str, at: int, words: Lexicon) -> Token | None:
         year = int(match["z"]) + (0 if len(match["z"]) == 4 else 2000 if int(match["z"]) <= 60 else 1900)
         return _in_order(match, year, int(match["a"]), int(match["b"]), words)
     if match["e"]:
-        return _in_order(match, 0, int(match["e"]), int(match["f"]), words)
+        return _slashed(match, int(match["e"]), int(match["f"]), words)
     if match["k"] and words.spaced and not words.ambiguous and int(match["k"]) <= 31:
-        day = _date_token(match, 0, int(match["l"]), int(match["k"]))
-        return Token(at, match.end(), {**day.roles, "led": True}) if day is not None and day.roles else None
+        return _led(_date_token(match, 0, int(match["l"]), int(match["k"])))
     if match["n"]:
         return Token(at, match.end(), {"month_of": (int(match["o"]), int(match["n"]))})
     if match["g"] and words.dotted:
-        return _in_order(match, 0, int(match["g"]), int(match["h"]), words)
-    return Token(at, match.end(), _NO_ROLES) if match["decimal"] else None
+        day = _in_order(match, 0, int(match["g"]), int(match["h"]), words)
+        return Token(at, match.end(), {**day.roles, "dotted": True}) if day.roles else day
+    return Token(at, match.end(), _fraction(match.group())) if match["decimal"] else None
 
 
-def _in_order(match: re.Match[str], year: int, one: int, two: int, words: Lexicon) -> Token | None:
+def _fraction(digits: str) -> Roles:
+    """Return the roles of a number with one or two decimals, as "1.5"; three are thousands, and whole numbers may be versions."""
+    whole, _, decimals = digits.replace(",", ".").partition(".")
+    is_count = len(whole) <= 4 and decimals.isdigit() and len(decimals) <= 2 and int(decimals)
+    return {"number": float(f"{whole}.{decimals}")} if is_count else _NO_ROLES
+
+
+def _led(day: Token) -> Token | None:
+    """Return a date that is one only after an article or a weekday; None if there is no such day."""
+    return Token(day.start, day.end, {**day.roles, "led": True}) if day.roles else None
+
+
+def _slashed(match: re.Match[str], one: int, two: int, words: Lexicon) -> Token:
+    if (one, two) not in _ALWAYS:
+        return _in_order(match, 0, one, two, words)
+    token = None if words.month_first else _led(_in_order(match, 0, one, two, words))
+    return token or Token(match.start(), match.end(), _NO_ROLES)
+
+
+def _in_order(match: re.Match[str], year: int, one: int, two: int, words: Lexicon) -> Token:
     if words.ambiguous and one != two and max(one, two) <= 12:
         return Token(match.start(), match.end(), _NO_ROLES)
     month, day = (one, two) if words.month_first else (two, one)
@@ -192,7 +217,7 @@ def _in_order(match: re.Match[str], year: int, one: int, two: int, words: Lexico
     return _date_token(match, year, month, day)
 
 
-def _date_token(match: re.Match[str], year: int, month: int, day: int) -> Token | None:
+def _date_token(match: re.Match[str], year: int, month: int, day: int) -> Token:
     if not (1 <= month <= 12 and 1 <= day <= 31) or (year and not FIRST_YEAR <= year <= LAST_YEAR):
         return Token(match.start(), match.end(), _NO_ROLES)
     return Token(match.start(), match.end(), {"date": (year, month, day)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from engram.text.dates.calendar import DAY, Time, day_of, first_of, midnight, months_from, moved, next_nth, one_day
+from engram.text.dates.calendar import DAY, Time, day_of, day_of_month, first_of, midnight, months_from, moved, next_nth, one_day
 from engram.text.dates.grammar import Found, Grammar
 from engram.text.dates.lexicon import Lexicon, tokens
 from engram.values.frozen import replace
@@ -16,13 +16,18 @@ _LISTED = 6
 """Weekdays of a habit: "montags, mittwochs und freitags"."""
 
 
-def spans(text: str, words: Lexicon, at: datetime, tense: str, guess: str = "none") -> list[Piece]:
-    """Return the times of a folded text in their order; `guess` is the tense of the verbs where none is given."""
+def spans(
+    text: str, words: Lexicon, at: datetime, tense: str, guess: str = "none", capitals: frozenset[int] = frozenset()
+) -> list[Piece]:
+    """Return the times of a folded text in their order.
+
+    guess: the tense of the verbs where none is given. capitals: the places of capital letters, which the folded text has lost.
+    """
     all_tokens = tokens(text, words)
     if not any(_NAMES & token.roles.keys() for token in all_tokens):
         return []
     lean = -1 if "past" in (tense, guess) else 1
-    reader = Spans(Grammar(all_tokens, words, at, lean, is_past=tense == "past"), tense if guess == "none" else guess)
+    reader = Spans(Grammar(all_tokens, words, at, lean, tense, guess, capitals), tense if guess == "none" else guess)
     pieces: list[Piece] = []
     place = 0
     while place < len(all_tokens):
@@ -31,6 +36,9 @@ def spans(text: str, words: Lexicon, at: datetime, tense: str, guess: str = "non
             place += 1
             continue
         time, end, role = found
+        if (lean < 0 or pieces) and reader.is_anchored(place, end):
+            place = end
+            continue
         if role in ("by", "until") and time.edge == "end":  # "by the end of May" is a deadline on its last day
             time = replace(time, first=time.until - DAY)
         pieces.append((all_tokens[place].start, all_tokens[end - 1].end, time, role))
@@ -55,10 +63,14 @@ class Spans:
             return spread[0], spread[1], "every" if spread[0].grain == "every" else "range"
         return named
 
+    def is_anchored(self, place: int, end: int) -> bool:
+        """Return whether the words count from a day of the story ("two days later") where there is one or it is over."""
+        return any(self.role(token, "anchored") and not self.role(token, "ordinal") for token in range(place, end))
+
     def _named(self, place: int) -> tuple[Time, int, str] | None:
         roles = self.grammar.tokens[place].roles
         best: tuple[Time, int, str] | None = None
-        for name, role, lean in (("by", "by", 1), ("until", "until", 1), ("since", "since", -1), ("from", "since", 1)):
+        for name, role, lean in (("by", "by", 1), ("until", "until", 1), ("since", "since", -1), ("from", "from", 1)):
             if name not in roles or (name == "from" and "fill" in roles):
                 continue
             if name == "since" and "from" in roles and self.tense == "future":  # "da" and "desde" are both
@@ -67,12 +79,14 @@ class Spans:
             if found is not None and name == "since" and "from" in roles and self.tense == "none":
                 found = self._nearest(self.skip(place + 1), found)
             if found is None and name == "since":
-                found = self._lasting(self.skip(place + 1))
+                found = self._lasting(place)
             if found is not None and (best is None or found[1] > best[1]):
                 best = (*found, role)
         found = self.grammar.longest(place, opened=False)
         if found is not None and (best is None or found[1] > best[1]):
             best = self._followed(place, found)
+        if "lasting" in roles and (lasted := self._lasted(place)) is not None and (best is None or lasted[1] > best[1]):
+            best = lasted
         if best is not None:
             again = self.skip(best[1])
             if self.role(again, "every") and self.role(again + 1, "unit"):  # "the last Friday of each month"
@@ -102,12 +116,14 @@ class Spans:
         day = self.role(place, "ordinal")
         if not isinstance(day, int) or not 1 <= day <= 31 or self.role(place + 1, "unit") or not self.role(place, "digits"):
             return None
+        if self.role(place - 1, "since") and self.grammar.words.dotted and self.grammar._is_name(place + 1):
+            return None  # "seit dem 2. Lockdown"
         first = next_nth(self.grammar.at, day, self.grammar.lean)
         return None if first is None else (one_day(first, sure=False, day=(0, day)), place + 1)
 
     def _lasting(self, place: int) -> Found | None:
-        """Return the time since something goes on for so long: "seit zwei Jahren"."""
-        length, end = self.grammar._length(place)
+        """Return the time since something goes on for so long, by the length after a word: "seit zwei Jahren"."""
+        length, end = self.grammar._length_after(place)
         if length is None:
             return None
         try:
@@ -115,6 +131,16 @@ class Spans:
         except (ValueError, OverflowError):
             return None
         return Time(first, max(self.grammar.at, first + DAY), "length", relative=True), end
+
+    def _lasted(self, place: int) -> tuple[Time, int, str] | None:
+        """Return the days or more that something goes on or went on: "for two years", "for the past few months"."""
+        lasting, inner = self._lasting(place), self.grammar.longest(self.skip(place + 1))
+        if inner is not None and (lasting is None or inner[1] > lasting[1]):  # "for 3 days from today"
+            lasting = inner if inner[0].grain == "range" and inner[0].until <= self.grammar.at else None
+        if lasting is None or midnight(lasting[0].first) != lasting[0].first or self.role(lasting[1], "before"):
+            return None
+        still = bool(self.role(lasting[1], "still"))
+        return lasting[0], lasting[1] + still, "since" if still else "for"
 
     def _followed(self, place: int, found: Found) -> tuple[Time, int, str]:
         """Return a time with the role that the word after it gives."""
@@ -179,7 +205,8 @@ class Spans:
             if not (self.role(middle, "to") or self.role(middle, "dash") or is_and):
                 continue
             high_place = self.skip(middle + 1)
-            for high, end in self._highs(high_place, low, opening == "from_day"):
+            is_strong = opening == "from_day" and self.grammar.words.spaced
+            for high, end in self._highs(high_place, low, is_strong, bool(opening)):
                 try:
                     joined = self._joined(low, high)
                 except (ValueError, OverflowError):
@@ -194,17 +221,21 @@ class Spans:
         return isinstance(end, Time) and end.grain == "day" and not end.sure and end.day is None
 
     def _lows(self, place: int, opening: str) -> list[tuple[Time | int, int]]:
-        found = self.grammar.longest(place, opened=bool(opening))
+        found = self.grammar.longest(place, opened=bool(opening), led=bool(self.role(place + 1, "to")))
         lows: list[tuple[Time | int, int]] = [] if found is None else [_numbered(found)]
         place += bool(self.role(place, "day_lead"))
         day = self._day_number(place)
         return [*lows, (day, place + 1)] if day else lows
 
-    def _highs(self, place: int, low: Time | int, is_strong: bool) -> list[tuple[Time | int, int]]:
-        found = self.grammar.longest(place, opened=isinstance(low, Time) and low.grain == "year")
+    def _highs(self, place: int, low: Time | int, is_strong: bool, is_opened: bool) -> list[tuple[Time | int, int]]:
+        grain = low.grain if isinstance(low, Time) else ""
+        found = self.grammar.longest(place, opened=grain == "year", led=is_opened or grain == "month")
         highs: list[tuple[Time | int, int]] = [] if found is None else [_numbered(found)]
         lead = place + bool(self.role(place, "day_lead"))
         day = self._day_number(lead)
+        month = self.grammar._relative_time(self.skip(lead + 1), "month") if day and isinstance(low, int) else None
+        if month is not None:  # "from 6 to 11 next month"
+            highs.append((day_of_month(month[0], day), month[1]))
         is_marked = self.role(lead, "nth") or (self.role(lead, "digits") and self.role(lead, "ordinal"))
         if self.grammar.words.month_day and isinstance(low, Time) and low.day is not None and low.day[0]:
             is_marked = self.role(lead, "digits") and not self.role(lead, "year")

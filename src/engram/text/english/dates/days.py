@@ -36,7 +36,6 @@ from engram.text.english.dates.frame import (
     point_at,
     run_of,
     step_of,
-    unit_around,
     week_of,
     weekday_number,
     whole_unit,
@@ -50,24 +49,13 @@ _Read = Callable[[re.Match[str], Frame], Span | None]
 _Wrap = Callable[[re.Match[str], Span, Frame], Span | None]
 
 
-_CALENDAR, _RELATIVE, _VAGUE = "calendar", "relative", "vague"
-"""Names a time of the calendar; counts from the day it was said; often means no time, so that it never dates a statement."""
-
 _NESTED = 3
 """Times within each other that are read, as in "the beginning of the week of 3 May": the calls would else nest by the word."""
-
-_UNNAMED = ("the", "my", "same")
-"""Words before a week, a month or a season that do not say which one."""
-
-_FIRST_YEAR, _LAST_YEAR = 1600, 2199
-"""Years that date a statement; other numbers of four digits after "in" or "of" mostly count things."""
 
 
 def days_at(text: str, at: int, frame: Frame, nested: int = 0) -> Iterator[tuple[Span, int]]:
     """Yield each reading of a day, week, month, year or length that begins at this place, with its end in the text."""
-    for pattern, rule, sort in _DAYS:
-        if frame.dating and sort is _VAGUE:
-            continue
+    for pattern, rule in _DAYS:
         match = pattern.match(text, at)
         if match is None:
             continue
@@ -76,20 +64,18 @@ def days_at(text: str, at: int, frame: Frame, nested: int = 0) -> Iterator[tuple
         except (ValueError, OverflowError):  # 31 February; outside of the years that there are
             meant = Span(frame.now, frame.now, NOWHERE)
         if meant is not None:
-            yield (replace(meant, relative=True) if frame.dating and sort is _RELATIVE else meant), match.end()
+            yield meant, match.end()
     if nested < _NESTED:
         yield from _wrapped(text, at, frame, nested)
 
 
 def _wrapped(text: str, at: int, frame: Frame, nested: int) -> Iterator[tuple[Span, int]]:
     """Yield the times that are named by another time: the week of it, its beginning, two days before it."""
-    for pattern, rule, sort in _WRAPPING:
-        if frame.dating and sort is _VAGUE:
-            continue
+    for pattern, rule in _WRAPPING:
         match = pattern.match(text, at)
         if match is None:
             continue
-        bare = None if frame.dating else _BARE_UNIT.match(text, match.end())  # "the end of the day" is mostly none
+        bare = _BARE_UNIT.match(text, match.end())
         if bare is not None and (whole := whole_unit(frame, bare.group(), 0)) is not None:
             inner = whole, bare.end()
         else:
@@ -104,12 +90,7 @@ def _wrapped(text: str, at: int, frame: Frame, nested: int) -> Iterator[tuple[Sp
         except (ValueError, OverflowError):
             continue
         if meant is not None:
-            yield replace(meant, sure=inner[0].sure, relative=inner[0].relative) if frame.dating else meant, inner[1]
-
-
-def _unsaid(match: re.Match[str], frame: Frame) -> bool:
-    """Return whether a statement would be dated by "the week" or "the month", of which nothing says which one it is."""
-    return frame.dating and match.groupdict().get("which") in _UNNAMED
+            yield meant, inner[1]
 
 
 def _date(match: re.Match[str], frame: Frame) -> Span | None:
@@ -118,12 +99,7 @@ def _date(match: re.Match[str], frame: Frame) -> Span | None:
     year = match.groupdict().get("year")
     if year:
         return one_day(frame.today.replace(year=full_year(year), month=month, day=day))
-    if frame.dating and _STOPS.search(match.group()):  # "in March, 3 of us", "I have 3. May I", Apr-16
-        return None
     return yearless(month, day, frame)
-
-
-_STOPS = re.compile(r"\d(?:st|nd|rd|th)?\s*[./-]|[,/-]\s*(?:the\s+)?\d|[a-z]{4}\s*\.\s*\d")
 
 
 def _numbers(match: re.Match[str], frame: Frame) -> Span | None:
@@ -132,8 +108,6 @@ def _numbers(match: re.Match[str], frame: Frame) -> Span | None:
     month, day = (first, second) if first <= 12 else (second, first)
     if not 1 <= month <= 12:
         return None
-    if frame.dating and (len(year or "") < 4 or (second <= 12 and first <= 12 and first != second)):
-        return None  # a version, or a date in either of the two orders in use
     if year:
         return one_day(frame.today.replace(year=full_year(year), month=month, day=day))
     return yearless(month, day, frame)
@@ -154,22 +128,15 @@ def _now(match: re.Match[str], frame: Frame) -> Span:
 def _which_weekday(match: re.Match[str], frame: Frame) -> Span | None:
     if match["which"] in ("the", "my"):
         return _weekday(match, frame)
-    step = step_of(match["which"])
-    if frame.dating and step:
-        return one_day(_nearest_weekday(match, replace(frame, lean=step)))
     return _weekday_of_week(match, frame)
 
 
 def _weekday_of_week(match: re.Match[str], frame: Frame) -> Span | None:
-    if _unsaid(match, frame):
-        return None
     start = week_of(frame.today + 7 * step_of(match["which"]) * DAY).start
     return one_day(start + weekday_number(match) * DAY)
 
 
 def _weekday(match: re.Match[str], frame: Frame) -> Span | None:
-    if frame.dating and not match["weekday"].endswith("day") and not match.group().startswith("on "):
-        return None  # "sat", "sun" and "wed" are words
     return one_day(_nearest_weekday(match, frame), sure=False)
 
 
@@ -204,16 +171,12 @@ def nth(match: re.Match[str], frame: Frame) -> Span | None:
 
 
 def _nth_of_which_month(match: re.Match[str], frame: Frame) -> Span | None:
-    if _unsaid(match, frame):
-        return None
     first = first_of(frame, frame.today.year, frame.today.month + step_of(match["which"]))
     return one_day(first.replace(day=int(match["day"])))
 
 
 def _nth_weekday(match: re.Match[str], frame: Frame) -> Span | None:
     """The second Monday of next month, of September, of this month if none is said."""
-    if _unsaid(match, frame) or (frame.dating and not match["month"] and not match["which"]):  # the first of several Fridays
-        return None
     if match["month"]:
         year = int(match["year"]) if match["year"] else nearest_year(month_number(match), frame)
         first = first_of(frame, year, month_number(match))
@@ -231,23 +194,10 @@ def _nth_weekday(match: re.Match[str], frame: Frame) -> Span | None:
     return one_day(start, sure=not match["month"] or bool(match["year"]))
 
 
-_OPENS = re.compile(r"(?:^|\W)(?:in|during|early|late|mid|of|year)[\s-]+(?:the\s+year\s+)?$")
-"""The words before a month or a year that is one: without them "May" and 2000 are read only beside a day or each other."""
-
-_BEFORE = 24  # characters
-
-
-def _opened(match: re.Match[str], name: str) -> bool:
-    at = match.start(name)
-    return _OPENS.search(match.string, max(0, at - _BEFORE), at) is not None
-
-
 def _bare_month(match: re.Match[str], frame: Frame) -> Span | None:
     month, year, which = month_number(match), match.groupdict().get("year"), match.groupdict().get("which")
     if year:
         return month_span(frame, int(year), month)
-    if frame.dating and which in (None, *_UNNAMED) and not _opened(match, "which" if which else "month"):
-        return None
     if which:
         step = step_of(which)
         passed = (month > frame.today.month) if step < 0 else (month <= frame.today.month)
@@ -261,8 +211,6 @@ _SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
 def _season(match: re.Match[str], frame: Frame) -> Span | None:
     """Three whole months: summer 2023, last winter; of those that are not said which, the one that the lean finds."""
     month, groups = _SEASONS[match["season"]], match.groupdict()
-    if _unsaid(match, frame):
-        return None
     year = frame.today.year
     if groups.get("year"):
         year = int(groups["year"])
@@ -275,8 +223,6 @@ def _season(match: re.Match[str], frame: Frame) -> Span | None:
 
 
 def _plain_year(match: re.Match[str], frame: Frame) -> Span | None:
-    if frame.dating and not (_FIRST_YEAR <= int(match["year"]) <= _LAST_YEAR and _opened(match, "year")):
-        return None
     return year_span(frame, int(match["year"]))
 
 
@@ -298,8 +244,6 @@ def _century(match: re.Match[str], frame: Frame) -> Span:
 
 
 def _quarter(match: re.Match[str], frame: Frame) -> Span | None:
-    if _unsaid(match, frame):
-        return None
     half = match["letter"] == "h" or match["letter"].startswith("half")
     months = 6 if half else 3
     month = (int(match["number"][0]) - 1) * months + 1
@@ -309,8 +253,6 @@ def _quarter(match: re.Match[str], frame: Frame) -> Span | None:
         return month_span(frame, int(year), month, months)
     if groups.get("which"):
         return month_span(frame, frame.today.year + step_of(groups["which"]), month, months)
-    if frame.dating:  # "the first half", "H2"
-        return None
     over = first_of(frame, frame.today.year, month + months) <= frame.today
     shift = 0 if (frame.lean < 0) == over else frame.lean
     return month_span(frame, frame.today.year + shift, month, months, sure=False)
@@ -318,8 +260,6 @@ def _quarter(match: re.Match[str], frame: Frame) -> Span | None:
 
 def _week_number(match: re.Match[str], frame: Frame) -> Span | None:
     """Week 31, or the third week of a year: the first week is the one with the first Thursday."""
-    if _unsaid(match, frame):
-        return None
     groups = match.groupdict()
     year = int(groups["year"]) if groups.get("year") else frame.today.year + step_of(groups.get("which") or "this")
     number = groups["number"]
@@ -329,8 +269,6 @@ def _week_number(match: re.Match[str], frame: Frame) -> Span | None:
 
 
 def _week_of_month(match: re.Match[str], frame: Frame) -> Span | None:
-    if _unsaid(match, frame):
-        return None
     sure = not match["month"] or bool(match["year"])
     if match["month"]:
         year = int(match["year"]) if match["year"] else nearest_year(month_number(match), frame)
@@ -350,8 +288,6 @@ def _week_of_day(match: re.Match[str], day: Span, frame: Frame) -> Span:
 def _which_unit(match: re.Match[str], frame: Frame) -> Span | None:
     """Next week, this year, the last minute."""
     step, unit = step_of(match["which"]), match["unit"]
-    if frame.dating:  # "in the coming years" is a length
-        return None if _unsaid(match, frame) or match.end() > match.end("unit") else whole_unit(frame, unit, step)
     if match["which"] in ("the", "my") and unit not in ("week", "weekend", "month", "year", "day"):
         return None
     whole = whole_unit(frame, unit, step)
@@ -370,14 +306,10 @@ _EDGES = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late":
 def _edge_of(match: re.Match[str], whole: Span, frame: Frame) -> Span | None:
     """Early next week, the end of 2000, later this month, the rest of the year."""
     edge = match["edge"]
-    if frame.dating and edge in ("beginning", "start", "middle", "end") and " of " not in match.group():  # "I start in March"
-        return None
     if edge in ("earlier", "later", "rest"):
         if not whole.start <= frame.now < whole.end:
             return None
         begin = frame.now if whole.grain == "day" else frame.today
-        if frame.dating and (edge == "rest" or whole.start == begin):
-            return None
         if edge == "earlier":
             return Span(whole.start, begin, whole.grain)
         last = whole.end - (SECOND if whole.grain == "day" else DAY)
@@ -404,14 +336,10 @@ def _edge_of(match: re.Match[str], whole: Span, frame: Frame) -> Span | None:
 def _from_now(match: re.Match[str], frame: Frame) -> Span | None:
     by = length_of(match["duration"])
     way = -1 if match["way"] in ("ago", "earlier", "back", "prior") else 1
-    if frame.dating:
-        return unit_around(frame, match["duration"], way)
     return point_at(moved(frame.now if by.seconds else frame.today, by, way), by)
 
 
 def _ahead(match: re.Match[str], frame: Frame) -> Span | None:
-    if frame.dating:  # "I learned it in two years" is a length
-        return unit_around(frame, match["duration"], 1) if frame.lean > 0 else None
     by = length_of(match["duration"])
     return point_at(moved(frame.now if by.seconds else frame.today, by, 1), by)
 
@@ -454,94 +382,86 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 # The longest match counts, so the order does not matter.
-_DAYS: tuple[tuple[re.Pattern[str], _Read, str], ...] = tuple(
-    (_compiled(pattern), rule, sort)
-    for pattern, rule, sort in (
-        (rf"{YEAR}\s*[-/.]\s*(?P<month>1[0-2]|0?[1-9])\s*[-/.]\s*{NTH}(?:t[\d:.]+z?)?", _date, _CALENDAR),
-        (rf"{YEAR}{SEP}{MONTH}{SEP}{NTH}", _date, _CALENDAR),
-        (rf"{LEAD}{NTH}(?:\s+of)?{SEP}{MONTH}(?:\s*[-/,.]?\s*(?:of\s+)?(?P<year>\d{{4}}|'\d\d))?", _date, _CALENDAR),
-        (rf"{LEAD}{MONTH_JOINED}\s*[-/.,]?\s*(?:the\s+)?{NTH}(?:\s*[-/,.]?\s*(?:of\s+)?{YEAR})?", _date, _CALENDAR),
-        (rf"{LEAD}{MONTH}\s+{NTH}\s+[\d:]+\s+{YEAR}", _date, _CALENDAR),
+_DAYS: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
+    (_compiled(pattern), rule)
+    for pattern, rule in (
+        (rf"{YEAR}\s*[-/.]\s*(?P<month>1[0-2]|0?[1-9])\s*[-/.]\s*{NTH}(?:t[\d:.]+z?)?", _date),
+        (rf"{YEAR}{SEP}{MONTH}{SEP}{NTH}", _date),
+        (rf"{LEAD}{NTH}(?:\s+of)?{SEP}{MONTH}(?:\s*[-/,.]?\s*(?:of\s+)?(?P<year>\d{{4}}|'\d\d))?", _date),
+        (rf"{LEAD}{MONTH_JOINED}\s*[-/.,]?\s*(?:the\s+)?{NTH}(?:\s*[-/,.]?\s*(?:of\s+)?{YEAR})?", _date),
+        (rf"{LEAD}{MONTH}\s+{NTH}\s+[\d:]+\s+{YEAR}", _date),
         (
             r"(?:on\s+|in\s+)?(?P<first>[0-3]?\d)(?P<sep>[-/.])(?P<second>[0-3]?\d)(?P=sep)(?P<year>\d{4}|\d\d)(?!\d)",
             _numbers,
-            _CALENDAR,
         ),
-        (r"(?:(?:on|in|by)\s+)?(?P<first>[0-3]?\d)[-/.](?P<second>[0-3]?\d)(?![-/.:]?\d|\s*[ap]\.?m)", _numbers, _VAGUE),
+        (r"(?:(?:on|in|by)\s+)?(?P<first>[0-3]?\d)[-/.](?P<second>[0-3]?\d)(?![-/.:]?\d|\s*[ap]\.?m)", _numbers),
         (
             r"(?P<beyond>(?:the\s+)?day\s+(?:before|after)\s+)?(?P<word>today|tonight|tomorrow|tmrw|tmr|yesterday)",
             _relative,
-            _RELATIVE,
         ),
-        (r"(?:right\s+)?now", _now, _VAGUE),
-        (rf"(?:on\s+)?{WHICH}\s+{WEEKDAY}", _which_weekday, _RELATIVE),
-        (rf"(?:on\s+)?{WEEKDAY}", _weekday, _RELATIVE),
-        (rf"(?:on\s+)?{WEEKDAY},?\s+(?=the\s|\d+[a-z])(?:the\s+)?{NTH}", _weekday_the_nth, _CALENDAR),
-        (rf"(?:on\s+)?{WEEKDAY}\s+(?:of\s+)?(?:the\s+)?{WHICH}\s+week", _weekday_of_week, _RELATIVE),
-        (rf"{WHICH}\s+week(?:'s)?,?\s+(?:on\s+)?{WEEKDAY}", _weekday_of_week, _RELATIVE),
-        (rf"(?:the\s+)?{ORDER}\s+{WEEKDAY}(?:\s+{OF_MONTH})?", _nth_weekday, _CALENDAR),
-        (rf"(?:on\s+|for\s+)?the\s+{NTH}", nth, _VAGUE),
-        (r"(?:on\s+)(?P<day>3[01]|[12]\d|[1-9])(?![\d:./-])", nth, _VAGUE),
-        (rf"(?:the\s+)?{NTH}\s+of\s+{WHICH}\s+month", _nth_of_which_month, _RELATIVE),
-        (rf"(?:in\s+)?(?:{WHICH}\s+)?{MONTH}", _bare_month, _CALENDAR),
-        (rf"(?:in\s+)?{MONTH}\s*,?\s*(?:of\s+)?{YEAR}", _bare_month, _CALENDAR),
-        (rf"{YEAR}\s*,?\s*{MONTH}", _bare_month, _VAGUE),
-        (rf"{YEAR}\s*[-/]\s*(?P<month>1[0-2]|0?[1-9])", _bare_month, _VAGUE),
-        (rf"(?P<month>1[0-2]|0?[1-9])\s*[-/]\s*{YEAR}", _bare_month, _VAGUE),
-        (rf"(?:in\s+|the\s+)*(?P<season>spring|summer|fall|autumn|winter)(?:\s+of)?\s+{YEAR}", _season, _CALENDAR),
-        (rf"{WHICH}\s+(?P<season>spring|summer|fall|autumn|winter)", _season, _RELATIVE),
-        (rf"(?:in\s+|the\s+)?(?:year\s+)?{YEAR}", _plain_year, _CALENDAR),
-        (r"(?:the\s+)?year\s+(?P<year>\d{1,4})", _plain_year, _CALENDAR),
-        (r"(?:in\s+)?(?:the\s+)?'?(?P<decade>[12]\d\d0|\d0)'?s", _decade, _VAGUE),
-        (r"(?:the\s+)?(?P<number>\d\d?)(?:st|nd|rd|th)\s+century", _century, _VAGUE),
+        (r"(?:right\s+)?now", _now),
+        (rf"(?:on\s+)?{WHICH}\s+{WEEKDAY}", _which_weekday),
+        (rf"(?:on\s+)?{WEEKDAY}", _weekday),
+        (rf"(?:on\s+)?{WEEKDAY},?\s+(?=the\s|\d+[a-z])(?:the\s+)?{NTH}", _weekday_the_nth),
+        (rf"(?:on\s+)?{WEEKDAY}\s+(?:of\s+)?(?:the\s+)?{WHICH}\s+week", _weekday_of_week),
+        (rf"{WHICH}\s+week(?:'s)?,?\s+(?:on\s+)?{WEEKDAY}", _weekday_of_week),
+        (rf"(?:the\s+)?{ORDER}\s+{WEEKDAY}(?:\s+{OF_MONTH})?", _nth_weekday),
+        (rf"(?:on\s+|for\s+)?the\s+{NTH}", nth),
+        (r"(?:on\s+)(?P<day>3[01]|[12]\d|[1-9])(?![\d:./-])", nth),
+        (rf"(?:the\s+)?{NTH}\s+of\s+{WHICH}\s+month", _nth_of_which_month),
+        (rf"(?:in\s+)?(?:{WHICH}\s+)?{MONTH}", _bare_month),
+        (rf"(?:in\s+)?{MONTH}\s*,?\s*(?:of\s+)?{YEAR}", _bare_month),
+        (rf"{YEAR}\s*,?\s*{MONTH}", _bare_month),
+        (rf"{YEAR}\s*[-/]\s*(?P<month>1[0-2]|0?[1-9])", _bare_month),
+        (rf"(?P<month>1[0-2]|0?[1-9])\s*[-/]\s*{YEAR}", _bare_month),
+        (rf"(?:in\s+|the\s+)*(?P<season>spring|summer|fall|autumn|winter)(?:\s+of)?\s+{YEAR}", _season),
+        (rf"{WHICH}\s+(?P<season>spring|summer|fall|autumn|winter)", _season),
+        (rf"(?:in\s+|the\s+)?(?:year\s+)?{YEAR}", _plain_year),
+        (r"(?:the\s+)?year\s+(?P<year>\d{1,4})", _plain_year),
+        (r"(?:in\s+)?(?:the\s+)?'?(?P<decade>[12]\d\d0|\d0)'?s", _decade),
+        (r"(?:the\s+)?(?P<number>\d\d?)(?:st|nd|rd|th)\s+century", _century),
         (
             rf"(?:{YEAR.replace('year', 'year_before')}\s*,?\s*)?(?P<letter>[qh])(?P<number>[1-4])(?:\s*(?:of\s+)?{YEAR})?",
             _quarter,
-            _CALENDAR,
         ),
         (
             rf"(?:the\s+)?(?P<number>[1-4])(?:st|nd|rd|th)\s+(?P<letter>quarter|half)(?:\s+(?:of\s+)?(?:{YEAR}|{WHICH}\s+year))?",
             _quarter,
-            _CALENDAR,
         ),
-        (r"(?:the\s+)?week\s+(?P<number>\d\d?)(?!\d)", _week_number, _VAGUE),
+        (r"(?:the\s+)?week\s+(?P<number>\d\d?)(?!\d)", _week_number),
         (
             rf"(?:the\s+)?(?P<number>\d\d?(?:st|nd|rd|th)|last)\s+week\s+(?:of\s+)?(?:{YEAR}|(?:the\s+)?{WHICH}\s+year)",
             _week_number,
-            _CALENDAR,
         ),
-        (rf"(?:the\s+)?{ORDER}\s+week\s+{OF_MONTH}", _week_of_month, _CALENDAR),
-        (rf"(?:the\s+)?{WHICH}\s+{UNIT}", _which_unit, _RELATIVE),
-        (r"(?:on\s+)?(?P<which>)(?P<unit>weekend)", _which_unit, _VAGUE),
+        (rf"(?:the\s+)?{ORDER}\s+week\s+{OF_MONTH}", _week_of_month),
+        (rf"(?:the\s+)?{WHICH}\s+{UNIT}", _which_unit),
+        (r"(?:on\s+)?(?P<which>)(?P<unit>weekend)", _which_unit),
         (
             r"(?:the\s+)?(?P<unit>week|weekend|month|year|day)\s+(?P<way>after|before)\s+(?:the\s+)?(?:next|last)",
             _after_next,
-            _RELATIVE,
         ),
         (
             rf"(?:about\s+|around\s+)?{DURATION}\s+(?P<way>ago|earlier|back|prior|later|from now|from today|hence)",
             _from_now,
-            _RELATIVE,
         ),
-        (rf"in\s+(?:about\s+|around\s+)?{DURATION}(?:'s?\s+time)?", _ahead, _RELATIVE),
-        (rf"within\s+(?:the\s+)?(?:next\s+|upcoming\s+|coming\s+|following\s+)?{DURATION}", _within, _VAGUE),
-        (rf"(?:the\s+|in the\s+)?{WHICH}\s+{DURATION}", _last_so_many, _VAGUE),
-        (rf"{DURATION}\s+in(?:to)?\s+the\s+(?P<way>future|past)", _in_the_future, _VAGUE),
+        (rf"in\s+(?:about\s+|around\s+)?{DURATION}(?:'s?\s+time)?", _ahead),
+        (rf"within\s+(?:the\s+)?(?:next\s+|upcoming\s+|coming\s+|following\s+)?{DURATION}", _within),
+        (rf"(?:the\s+|in the\s+)?{WHICH}\s+{DURATION}", _last_so_many),
+        (rf"{DURATION}\s+in(?:to)?\s+the\s+(?P<way>future|past)", _in_the_future),
     )
 )
 
 _BARE_UNIT = re.compile(r"(?:day|week|month|year)\b")
 
-_WRAPPING: tuple[tuple[re.Pattern[str], _Wrap, str], ...] = tuple(
-    (re.compile(pattern), rule, sort)
-    for pattern, rule, sort in (
-        (r"(?:the\s+)?week\s+(?:of|commencing|starting|beginning)\s+(?:on\s+)?(?=\S)", _week_of_day, _CALENDAR),
+_WRAPPING: tuple[tuple[re.Pattern[str], _Wrap], ...] = tuple(
+    (re.compile(pattern), rule)
+    for pattern, rule in (
+        (r"(?:the\s+)?week\s+(?:of|commencing|starting|beginning)\s+(?:on\s+)?(?=\S)", _week_of_day),
         (
             r"(?:at\s+)?(?:the\s+)?(?P<edge>early|late|mid|beginning|start|middle|end|earlier|later|rest)[\s-]+(?:of\s+|in\s+)?(?:(?=the\s|my\s|this\s)|the\s+)?",
             _edge_of,
-            _CALENDAR,
         ),
-        (rf"(?:(?P<than>more|less)\s+than\s+)?{DURATION}\s+(?P<way>before|after|from)\s+", _from_day, _CALENDAR),
-        (rf"for\s+{DURATION}\s*,?\s+from\s+", _for_from, _VAGUE),
+        (rf"(?:(?P<than>more|less)\s+than\s+)?{DURATION}\s+(?P<way>before|after|from)\s+", _from_day),
+        (rf"for\s+{DURATION}\s*,?\s+from\s+", _for_from),
     )
 )

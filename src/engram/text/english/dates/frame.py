@@ -54,9 +54,6 @@ HOURS = {
     "p.m.": (12, 16), "evening": (16, 20), "night": (20, 24),
 }  # fmt: skip
 
-WIDE_HOURS = {"morning": (5, 12), "noon": (11, 14), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
-"""The parts of the day as people who tell of an event use them; the night lasts until six."""
-
 ORDER = r"(?P<order>1st|2nd|3rd|4th|5th|last|final)"
 
 
@@ -65,29 +62,23 @@ class Span:
     """A time with its two ends.
 
     grain: the unit of the words that named it. sure: they also name its year (a month), its week (a weekday) or that it is to
-    come ("in two days"). relative: they count from the day they were said ("last week"); set only where a statement is dated.
+    come ("in two days").
     """
 
     start: datetime
     end: datetime
     grain: str
     sure: bool = True
-    relative: bool = False
 
 
 @frozen
 class Frame:
-    """The moment from which a time is read, the direction to lean, and the year and month of a range's other end.
-
-    dating: the time dates a statement. It is then as wide as its words ("three years ago" is a year, the night ends at six),
-    "last Friday" is the nearest one, and words that often mean no time ("may", "sun", "the second", 05/06/2022) are not read.
-    """
+    """The moment from which a time is read, the direction to lean, and the year and month of a range's other end."""
 
     now: datetime
     lean: int
     year: int | None = None
     month: int | None = None
-    dating: bool = False
 
     @property
     def today(self) -> datetime:
@@ -137,7 +128,7 @@ def yearless(month: int, day: int, frame: Frame) -> Span | None:
         if (month, day) == (2, 29) and (tried % 4 or (tried % 100 == 0 and tried % 400)):
             continue
         start = frame.today.replace(year=tried, month=month, day=day)
-        if (start >= frame.today) if frame.lean > 0 else (start < frame.today or (frame.dating and start == frame.today)):
+        if (start >= frame.today) if frame.lean > 0 else (start < frame.today):
             return one_day(start, sure=False)
     return None
 
@@ -208,25 +199,6 @@ def _counted(word: str) -> int:
     if word.isdigit():
         return int(word)
     return 3 if "few" in word else 4 if word == "several" else 2 if "couple" in word else 1
-
-
-def unit_around(frame: Frame, duration: str, way: int) -> Span | None:
-    """Return the time that a length before or after today names, as wide as the last unit of the length.
-
-    A length of hours does not date a statement: None.
-    """
-    by = length_of(duration)
-    if by.seconds:
-        return None
-    day = moved(frame.today, by, way)
-    unit = [match["unit"] for match in _STEP.finditer(duration)][-1]
-    if unit == "day":
-        return one_day(day)
-    if unit in ("week", "fortnight"):
-        return Span(day - 3 * DAY, day + 4 * DAY, "week")
-    if unit == "weekend":
-        return Span(week_of(day).start + 5 * DAY, week_of(day).end, "day")
-    return month_span(frame, day.year, day.month) if unit in ("month", "quarter") else year_span(frame, day.year)
 
 
 def moved(start: datetime, by: _Length, way: int) -> datetime:

@@ -19,7 +19,6 @@ from engram.text.english.dates.frame import (
     WEEKDAY,
     WEEKDAYS,
     WHICH,
-    WIDE_HOURS,
     YEAR,
     Frame,
     Span,
@@ -80,13 +79,9 @@ def _clock(match: re.Match[str], prefix: str = "") -> _Clock | None:
 
 
 def moments_at(text: str, at: int, frame: Frame) -> Iterator[tuple[Span, int]]:
-    """Yield each reading of an hour or a part of a day that begins at this place, with its end in the text.
-
-    A statement is dated by parts of days alone: "at 7" leaves open whether it was in the morning.
-    """
+    """Yield each reading of an hour or a part of a day that begins at this place, with its end in the text."""
     yield from _day_first(text, at, frame)
-    if not frame.dating:
-        yield from _hour_first(text, at, frame)
+    yield from _hour_first(text, at, frame)
     yield from _part_first(text, at, frame)
 
 
@@ -99,9 +94,6 @@ def _on(day: datetime, clock: _Clock, part: str | None = None) -> Span:
 
 
 def _within_part(day: Span, match: re.Match[str], frame: Frame) -> Span:
-    if frame.dating:
-        low, high = WIDE_HOURS[match["part"]]
-        return replace(day, start=day.start + timedelta(hours=low), end=day.start + timedelta(hours=high), grain="time")
     low, high = HOURS[match["part"]]
     if match["edge"] == "early":
         high = low + 2
@@ -115,30 +107,20 @@ def _day_first(text: str, at: int, frame: Frame) -> Iterator[tuple[Span, int]]:
     """Tomorrow morning at 7; October 14, 8:00; Tuesday in the late afternoon; Friday between 1 and 4 pm."""
     for span, over in list(days_at(text, at, frame)):
         tonight = text[at:over].endswith("tonight")
-        if tonight and not frame.dating:
+        if tonight:
             yield Span(span.start + timedelta(hours=20), span.end - SECOND, "time"), over
         if span.grain != "day" or span.end - span.start != DAY:
             continue
-        if tonight and frame.dating:
-            low, high = WIDE_HOURS["night"]
-            yield replace(span, start=span.start + timedelta(hours=low), end=span.start + timedelta(hours=high)), over
         part: str | None = "night" if tonight else None
         inside = _IN_PART.match(text, over)
-        if inside is not None and inside.end() > over and _is_part(inside, frame):
+        if inside is not None and inside.end() > over:
             yield _within_part(span, inside, frame), inside.end()
             part, after = inside["part"], inside.end()
             yield from _clock_after(text, after, span.start, part, frame)
         yield from _clock_after(text, over, span.start, part, frame)
 
 
-def _is_part(match: re.Match[str], frame: Frame) -> bool:
-    """Return whether the word is a part of a day; "am" may be a verb where a statement is dated."""
-    return not frame.dating or match["part"] in WIDE_HOURS
-
-
 def _clock_after(text: str, over: int, day: datetime, part: str | None, frame: Frame) -> Iterator[tuple[Span, int]]:
-    if frame.dating:
-        return
     gap = _BETWEEN_PARTS.match(text, over)
     after = gap.end() if gap is not None else over
     if after == over:
@@ -215,10 +197,10 @@ _OF_DAY = re.compile(r"\s*,?\s*(?:of|on)?\s*")
 def _part_first(text: str, at: int, frame: Frame) -> Iterator[tuple[Span, int]]:
     """In the morning of this Tuesday; this morning at 7; last night."""
     match = _PART_FIRST.match(text, at)
-    if match is None or not _is_part(match, frame):
+    if match is None:
         return
     if match["which"] in ("this", "last") and match["part"] != "noon":
-        day = replace(one_day(frame.today - (DAY if match["which"] == "last" else 0 * DAY)), relative=frame.dating)
+        day = one_day(frame.today - (DAY if match["which"] == "last" else 0 * DAY))
         yield _within_part(day, match, frame), match.end()
         yield from _clock_after(text, match.end(), day.start, match["part"], frame)
         return
