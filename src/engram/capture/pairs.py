@@ -69,21 +69,21 @@ def relations(
     reader: PairReader, candidates: Iterable[PairCandidate[Place]], weights: PairWeights
 ) -> tuple[dict[int, list[Related[Place]]], tuple[str, ...]]:
     """Return the relations of each later statement, the nearest first; and a note if the model cannot be read."""
-    chosen = _chosen(candidates, weights)
-    texts = [(shown(pair.earlier), shown(pair.later)) for pair in chosen]
+    read = chosen(candidates, weights)
+    texts = [(shown(pair.earlier), shown(pair.later)) for pair in read]
     try:
-        judged = reader.judge(texts) if chosen else []
+        judged = reader.judge(texts) if read else []
     except EngramError as error:
         return {}, (f"{error.code}: {error.message} Statements are stored without comparing them until it is there.",)
     found: dict[int, list[Related[Place]]] = {}
-    for pair, (earlier, later), judgement in zip(chosen, texts, judged, strict=True):
+    for pair, (earlier, later), judgement in zip(read, texts, judged, strict=True):
         what = relation(judgement, earlier, later, weights)
         if what is not Relation.NEITHER and (what is Relation.SAME or may_be_outdated(pair.earlier, pair.later)):
             found.setdefault(pair.number, []).append(Related(pair.place, what, judgement.replaces))
     return found, ()
 
 
-def _chosen(candidates: Iterable[PairCandidate[Place]], weights: PairWeights) -> Sequence[PairCandidate[Place]]:
+def chosen(candidates: Iterable[PairCandidate[Place]], weights: PairWeights) -> Sequence[PairCandidate[Place]]:
     """Return the pairs to read: of each later statement the nearest few."""
     nearest: dict[int, list[PairCandidate[Place]]] = {}
     for pair in sorted(candidates, key=lambda pair: -pair.cosine):
