@@ -3,8 +3,8 @@
 python mine.py longmemeval-train.jsonl.gz realmem-dev.jsonl.gz --out mined.jsonl
 
 Runs in the project's own environment. `mined/labels.jsonl` holds the judgements of readers on such pairs, each under the digest
-of its two texts: the texts stay with their data sets. Of 1,400 pairs that an earlier fit took for the same or replaced, 30 were the
-same and 12 replaced; all others, read or not, are learned as neither.
+of its two texts: the texts stay with their data sets. Of 1,400 pairs that an earlier fit took for the same or replaced, 30 were
+the same and 12 replaced; all others, read or not, are learned as neither.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from engram.errors import EngramError
 from engram.models.pair_reader import PairReader
 from engram.rules.pairs import PairWeights, Relation, may_be_outdated, reason, relation, shown
 from engram.text.english.grammar import is_assistant, named
+from engram.text.terms import day_of
 from engram.types import Kind, Memory, Proposition, Replacement
 from engram.values.episodes import EPISODE
 from engram.values.frozen import frozen
@@ -78,7 +79,11 @@ def relations(
     found: dict[int, list[Related[Place]]] = {}
     for pair, (earlier, later), judgement in zip(read, texts, judged, strict=True):
         what = relation(judgement, earlier, later, weights)
-        if what is not Relation.NEITHER and (what is Relation.SAME or may_be_outdated(pair.earlier, pair.later)):
+        if what is Relation.SAME:
+            follows = day_of(pair.earlier) == day_of(pair.later)  # what tells of a day is another on another day
+        else:
+            follows = what is not Relation.NEITHER and may_be_outdated(pair.earlier, pair.later)
+        if follows:
             found.setdefault(pair.number, []).append(Related(pair.place, what, judgement.replaces))
     return found, ()
 
