@@ -23,19 +23,19 @@ _WROTE = re.compile(
     r"\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu)\b[^\n:]{0,80}:[ \t]*$", re.IGNORECASE | re.MULTILINE
 )
 _BEGINS = re.compile(r"[ \t]*(?:On|Am|Le|El|Il|Op|Em)[ \t]")
-_STAMP = re.compile(r"\d\d?:\d\d|<[^<>\s]{1,100}@|\b(?:19|20)\d\d\b")
+_STAMP = re.compile(r"\d\d?:\d\d|<[^<>\s]{1,100}@")
 _LONGEST_ATTRIBUTION = 300
 _LEAST_HEADS = 2
 
 _GREETING = re.compile(
-    r"^[ \t]*(?:Hi|Hello|Hey|Dear|Hallo|Liebe[rs]?|Sehr geehrte[rs]?|Bonjour|Chère?|Hola|Querid[oa]|Estimad[oa]|Ciao|Car[oa]|Gentile"
-    r"|Beste|Olá|Car[oa])[ \t]+[^\W\d_][^\n,:;.?]{0,40}[,!:]?[ \t]*$",
+    r"^[ \t]*(?:Hi|Hello|Hey|Dear|Hallo|Liebe[rs]?|Sehr geehrte[rs]?|Bonjour|Chère?|Hola|Querid[oa]|Estimad[oa]|Ciao"
+    r"|Car[oa]|Gentile|Beste|Olá)[ \t]+[^\W\d_][^\n,:;.?]{0,40}[,!:]?[ \t]*$",
     re.MULTILINE,
 )
 _CLOSING = re.compile(
-    r"^[ \t]*(?:(?:Best|Kind|Warm|Many)[ \t](?:regards|wishes|thanks)|Regards|Best|Cheers|Sincerely|Yours(?:[ \t]\w+)?|Love|Thanks"
-    r"|(?:Viele|Liebe|Beste|Schöne|Herzliche)[ \t]Grüße|Mit freundlichen Grüßen|LG|VG|Gruß|Cordialement|Bien à vous|Saludos"
-    r"|Un abrazo|Cordiali saluti|Un saluto|Groet(?:en|jes)?|Met vriendelijke groet|Abraços?|Atenciosamente)"
+    r"^[ \t]*(?:(?:Best|Kind|Warm|Many)[ \t](?:regards|wishes|thanks)|Regards|Best|Cheers|Sincerely|Yours(?:[ \t]\w+)?"
+    r"|Love|Thanks|(?:Viele|Liebe|Beste|Schöne|Herzliche)[ \t]Grüße|Mit freundlichen Grüßen|LG|VG|Gruß|Cordialement"
+    r"|Bien à vous|Saludos|Un abrazo|Cordiali saluti|Un saluto|Groet(?:en|jes)?|Met vriendelijke groet|Abraços?|Atenciosamente)"
     r"[,!.]?(?:[ \t]*\n[ \t]*|[ \t]+)[^\W\d_a-z][\w.'’-]{0,24}(?:[ \t]+[^\W\d_a-z][\w.'’-]{0,24}){0,3}[ \t]*$",
     re.MULTILINE,
 )
@@ -104,7 +104,7 @@ def letters(text: str) -> Iterator[tuple[int, int]]:
 
 
 def chat_mark(line: str) -> bool | None:
-    """Return True for a line of a chat with its speaker and time, False for one that is only beside others, None for any other."""
+    """Return True for a line of a chat with speaker and time, False for one that is such beside others, None for any other."""
     if _SURELY_CHAT.match(line):
         return True
     return False if _MAYBE_CHAT.match(line) else None

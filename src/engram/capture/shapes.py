@@ -35,8 +35,8 @@ _LEAST_ROWS = 3
 _LEAST_CODE = 2
 _LEAST_LOG = 2
 _LEAST_LEVELS = 3
-"""Neighbouring lines that look like rows of one table, like code, or like a log, from which they are taken for it. Lines that only
-begin with a level ("WARNING: …") may be said by somebody: more of them are needed."""
+"""Neighbouring lines that look like rows of one table, like code, or like a log, from which they are taken for it. Lines with
+only a level before them ("WARNING: …") may be said by somebody: more of them are needed."""
 _LEAST_NESTED = 4
 """Lines of nested keys from which they are taken for a configuration."""
 _EDGE_WORDS = 4
