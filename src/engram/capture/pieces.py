@@ -47,6 +47,9 @@ _LEADING = " \t\r\n,;:–—、，；："
 _SEPARATORS = frozenset(' \t\n\r,;:、，；：。！？.!?…–—([（「"“')
 _CJK_WORD = 2  # characters of a word in scripts without spaces, about
 _LEAST_WORDS = 2
+_POINT = re.compile(r"(?<!\.)\.\s*$")
+_NUMBER = re.compile(r"(?:^|[\s(#])\d{1,4}\.\s*$")
+_POINT_LOOK_BACK = 24
 _LEAST_CHARACTERS = 3  # of scripts without spaces
 
 
@@ -189,8 +192,11 @@ def _may_begin(text: str, start: int, place: int) -> bool:
     if not before.isspace() and before in ".!?:,-–—" and text[place : place + 1].isascii():
         return False
     said = text[start:place]
-    if said.rstrip().endswith(".") and not said.rstrip().endswith(".."):
-        return False  # "3. Mai", "z.B. in Wien": the rules for sentences have looked at this point and found no end
+    if _POINT.search(said[-_POINT_LOOK_BACK:]):
+        # "3. Mai", "z.B. in Wien": the rules for sentences have looked at this point and found no end. They are not sure of a
+        # number before a small letter, which may end a sentence where nobody writes capitals: "on feb 3. push slips".
+        if not _NUMBER.search(said[-_POINT_LOOK_BACK:]) or not text[place].islower() or sentences.ends_in_ordinal(said):
+            return False
     return said.count('"') % 2 == 0 and said.count("“") == said.count("”") and said.count("(") == said.count(")")
 
 

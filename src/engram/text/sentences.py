@@ -31,7 +31,7 @@ _BEFORE_NUMBERS = word_set(
     "no nr nos fig figs eq vol vols pp p art sec ch chap op ext tel jan feb mar apr jun jul aug sep sept oct nov dec"
 )
 # Sometimes at the end: then the next word is one that begins sentences.
-_ENDINGS = word_set("ave blvd bldg apt etc inc ltd co corp jr esq a.m p.m am pm b.c a.d ph.d m.d b.a m.a u.s u.k usw etc и.т.д")
+_ENDINGS = word_set("ave blvd bldg etc inc ltd co corp jr esq a.m p.m am pm b.c a.d ph.d m.d b.a m.a u.s u.k usw etc и.т.д")
 _OPENERS = word_set(
     "i i'm i've i'll i'd we we're we've they they're he he's she she's it it's you you're this that that's"
     " these those"
@@ -50,6 +50,7 @@ _COUNTED = re.compile(
     re.IGNORECASE,
 )
 """A number after a German article, as in "das 2. Mal"; "am 3" and "im 2" may be English too."""
+_DATE = re.compile(r"\b\d{1,2}\.\d{1,2}\.$")
 _SUBJECTS_GERMAN = word_set("ich wir er sie es du dann danach aber und doch")
 _DEGREE = re.compile(r"\b(?:Dr|Prof|Dipl|Mag)\.[ -](?:[a-z]{2,6}\.[ -]){0,2}[a-z]{2,6}$")
 """A German title with its faculty, as in "Dr. med. Huber"."""
@@ -204,6 +205,12 @@ def _is_counted(text: str, start: int, end: int, following: str) -> bool:
         return False
     plain = following.lower().replace("’", "'")
     return plain not in _SUBJECTS_GERMAN and not (found["doubtful"] and plain in _OPENERS)
+
+
+def ends_in_ordinal(text: str) -> bool:
+    """Return True for words that end in a German ordinal with its point: "am 3.", "zum 31.12."."""
+    said = text.rstrip()[-_WORD_LOOK_BACK:]
+    return said.endswith(".") and (_COUNTED.search(said[:-1]) is not None or _DATE.search(said) is not None)
 
 
 def _is_measure(text: str, start: int, end: int, following: str) -> bool:
