@@ -219,7 +219,7 @@ def test_other_languages_are_kept_as_they_stand(said: str) -> None:
 # ── shapes and speakers ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("speaker", ["tool", "function", "system", " Tool "])
+@pytest.mark.parametrize("speaker", ["tool", "function", "system", " Tool ", "tool_result", "bash", "tool-output", "stderr"])
 def test_the_output_of_a_tool_is_left_to_its_turn(speaker: str) -> None:
     said = "exit 0\nI live in Rome.\n| a | b |"
     assert texts(said, speaker) == []
@@ -467,6 +467,10 @@ def test_a_german_word_is_not_read_as_an_english_one() -> None:
 
 def test_the_words_of_a_date_stay_as_they_were_said() -> None:
     assert only("I went to the zoo yesterday.").words == "I went to the zoo yesterday."
+
+
+def test_what_an_assistant_reports_is_dated() -> None:
+    assert only("Your flight to Rome leaves on Friday.", "assistant").happened_at == day(2026, 3, 6)
 
 
 def test_a_turn_without_a_time_has_statements_without_one() -> None:

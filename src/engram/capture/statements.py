@@ -21,7 +21,7 @@ from engram.capture.pieces import UNREAD, Piece, PieceWeights, pieces
 from engram.models.statement_reader import Judgement, StatementReader
 from engram.text import sentences
 from engram.text.dates import began, resolve
-from engram.text.english.grammar import is_assistant, named
+from engram.text.english.grammar import is_assistant, is_tool, named
 from engram.text.language import language_of
 from engram.types import Fate, Kind, Proposition, Turn, Verdict
 from engram.values.frozen import frozen, replace
@@ -68,7 +68,6 @@ _QUESTION_WORDS = 4
 _QUESTION_MARK = re.compile(r"[?？؟\u037e][\s\"'”’)\]!]*[^\w\s]*$")
 _ASSISTANT_IMPORTANCE = 0.3
 _LOOKED_AT = 300  # characters of a paragraph of an answer that may be small talk
-_TOOLS = frozenset({"tool", "function", "system"})
 _WORD = re.compile(r"[^\W_]")
 _WORDS = re.compile(r"[^\W\d_]+")
 _MARK = re.compile(r"(?P<before>[\s>]*)(?:(?:[-*+•·‣▪–]|\(?\d{1,3}\)|(?P<number>\d{1,3})\.|#{1,6})[ \t]+)?")
@@ -129,10 +128,9 @@ def _covered(text: str, found: list[_Read]) -> Iterator[_Read]:
 
 def _read(text: str, turn: Turn, previous: Turn | None, reading: Reading) -> Iterator[_Read]:
     """Yield the pieces of a turn by the way that its speaker and shape call for."""
-    speaker = " ".join(turn.speaker.split()).lower()
-    if speaker in _TOOLS:
+    if is_tool(turn.speaker):
         yield from _whole(text, "tool output: the turn keeps it")
-    elif is_assistant(speaker):
+    elif is_assistant(turn.speaker):
         plain = len(text) <= reading.weights.answer and not chunks.is_laid_out(text)
         yield from _speech(text, turn, previous, reading) if plain else _answer(text, turn, reading)
     elif len(text) > reading.weights.document or chunks.is_laid_out(text):
@@ -239,7 +237,7 @@ def _small_talk(text: str, turn: Turn, reading: Reading) -> dict[str, str]:
         said = text[start:end]
         if end - start > _LOOKED_AT:
             continue
-        judged = pieces(reading.reader, turn.speaker, "", said, reading.borders)
+        judged = _judged(said, turn, "", reading)
         if judged and all(piece.judgement.keep < 0.1 and piece.judgement.kind in _IDLE for piece in judged):
             reasons[said] = NOT_KEPT[judged[0].judgement.kind]
     return reasons
@@ -383,7 +381,8 @@ def _thresholds(turn: Turn, other: Turn | None, weights: StatementWeights) -> tu
 
 
 def _judged(said: str, turn: Turn, before: str, reading: Reading) -> list[Piece]:
-    return pieces(reading.reader, turn.speaker, before, said, reading.borders)
+    speaker = "assistant" if is_assistant(turn.speaker) else turn.speaker  # the model knows roles, and no names of models
+    return pieces(reading.reader, speaker, before, said, reading.borders)
 
 
 def _prose(
