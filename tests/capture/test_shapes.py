@@ -172,6 +172,8 @@ def test_a_time_or_a_level_alone_makes_no_log(said: str) -> None:
         ('FROM python:3.12\nWORKDIR /app\nCOPY . .\nRUN pip install .\nCMD ["python", "a.py"]', CODE),
         ('services:\n  web:\n    image: nginx\n    ports:\n      - "80:80"\n  db:\n    image: postgres', CODE),
         ("SELECT name, age\nFROM people\nWHERE age > 3;", CODE),
+        ("FROM python:3.12\nRUN pip install uv\nCOPY . /app", CODE),
+        ("x = 1\ny = 2\nprint(x + y)", CODE),
         ("const a = 1;\nconsole.log(a);", CODE),
         ("PORT=8080\nDB_HOST=db1", CODE),
         (

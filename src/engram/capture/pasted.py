@@ -25,6 +25,7 @@ _MARKED = re.compile(
     r"|return\b.*;|[{}\[\]();,]+"
     # Assignments and calls with quotes, brackets or an end that prose does not have.
     rf"|{_NAME}\s*(?:[-+*/|&]?=|:=)\s*(?:[\"'\[{{].*|\w+(?:\.\w+)*[(\[].*|.*;|None|True|False|true|false|null)"
+    r"|(?:[a-z]{1,2}|\w+_\w+)\s*[-+*/|&]?=\s*\S+|print\(.*\)|\w+\(.*\s[-+*/%]\s.*\)"
     r"|(?:export\s+)?[A-Z][A-Z0-9_]{2,}=\S*|(?:await\s+)?\w+(?:\.\w+)+\(.*\)\s*[;{:]?"
     r"|\w+\((?:|.*[\"'=].*)\)\s*[;{:]?|.*[{}]|.*\w\(.*;|.*[=\[\]<>].*;|.*(?:::|->).*;|.*\)\s*=>.*|\w+\s*=>\s*[{(].*"
     # SQL, Dockerfiles, comments, JSON and HTML.
@@ -42,6 +43,7 @@ _RESEMBLING = re.compile(
     r"(?:import|from|using|include|require|use)\s[\w.:{}\"'<>/@*, -]+;?|(?:if|for|while|elif|with|switch|case|do|except)\b.*[:{]"
     r"|return\b[^.]*;?|[\w.\[\]\"']+\s*(?:[-+*/|&]?=|:=|=>)\s*\S+[^.!?]*|[\w.]+\([^)]*\)\s*[;{:]?|.*;|@\w+"
     r"|[\"']?[\w-]+[\"']?\s*:\s*(?:[\"'][^\"']*[\"'],?|[-\d.]+,?|true|false|null)"
+    r"|(?:RUN|CMD|COPY|ADD|ENV|WORKDIR|EXPOSE|ENTRYPOINT|ARG|LABEL|USER|VOLUME)\s.*"
     r"|(?:raise|yield|assert|pass|break|continue|print|echo|del|await|throw|new)\b.*"
     r")"
 )
