@@ -159,6 +159,22 @@ def test_without_the_model_each_sentence_is_a_piece_that_is_kept() -> None:
     assert all(piece.judgement.keep == 1.0 and not piece.carries for piece in found)
 
 
+@pytest.mark.parametrize("text", ["Am 12.3. hab ich Zahnarzt und am 13.3. hab ich frei.", "Sie wohnt z.B. nicht in Wien."])
+def test_a_point_that_ends_no_sentence_begins_no_piece(text: str) -> None:
+    for said in words(text, EAGER):
+        assert not re.fullmatch(r".*\d\.|.*z\.B\.", said), said
+
+
+def test_a_sentence_beyond_what_is_read_at_once_is_cut_where_something_new_begins() -> None:
+    for text in (
+        "i moved to house number seven in the old town of graz, " * 30,
+        "i moved to house number seven in the old town of graz and " * 30,
+    ):
+        found = words(text, PieceWeights(border=1.1))
+        assert len(found) > 1
+        assert all(said.startswith(("i moved", "and i moved")) for said in found), found
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n\t", "\u200b"])
 def test_a_text_without_words_has_no_piece_or_an_empty_one(text: str) -> None:
     assert not any(WORD.search(said) for said in words(text))

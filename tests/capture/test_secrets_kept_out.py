@@ -146,3 +146,12 @@ def test_no_word_that_an_operation_takes_brings_one_in(tmp_path: Path) -> None:
         told = f"{everything(owner)}{owner.skills()}{owner.episodes()}{rows(mem._vault.store)}"  # what is sealed is in no row
         assert len(held) > 20
         assert [place for secret, place in held.items() if secret in told] == []
+
+
+def test_a_text_to_be_remembered_is_dated_and_split_without_what_is_private(mem: Engram) -> None:
+    dated = mem.remember("The dentist is on 2026-12-03. <private>x</private>")
+    assert dated.happened_at is not None
+    assert dated.happened_at.date().isoformat() == "2026-12-03"
+    kept = mem.remember("I moved to Graz in May. <private>My pin is 1234.</private> My sister Carla works as a nurse.")
+    assert [memory.text for memory in (kept, *kept.others)] == ["I moved to Graz in May.  …", "My sister Carla works as a nurse."]
+    assert "1234" not in everything(mem)

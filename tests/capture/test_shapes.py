@@ -51,8 +51,9 @@ def test_what_somebody_says_is_prose(said: str) -> None:
         ("> I live in Rome.\n> I work at Acme.", QUOTE),
         ("2026-03-02 09:14:07 INFO starting worker", LOG),
         ("[2026-03-02T09:14:07Z] worker started", LOG),
-        ("09:14:07 starting worker", LOG),
-        ("ERROR: cannot reach host db-7", LOG),
+        ("09:14:07 starting worker\n09:14:09 ready", LOG),
+        ("09:14 ERROR cannot reach host db-7", LOG),
+        ("INFO: starting\nWARN: host db-7 is slow\nERROR: cannot reach host db-7", LOG),
         ('Traceback (most recent call last):\n  File "a.py", line 3, in <module>\nValueError: no', LOG),
         ("$ pip install engram", LOG),
         ("npm ERR! missing script", LOG),
@@ -125,3 +126,109 @@ def test_material_without_a_fence_is_no_prose(pasted: str, shape: str) -> None:
 )
 def test_lines_that_resemble_code_or_rows_stay_prose(said: str) -> None:
     assert set(shapes_of(said)) == {PROSE}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "use uv not pip here\nuse ruff for linting\nnever push to main",
+        "age: 34\nheight: 182",
+        "vegan: true\nsmoker: false",
+        "height = 182 cm\nweight = 72 kg",
+        "budget = rent + food\ntotal = 900 + 400",
+        "return flight is on May 3\nreturn to office May 4",
+        "from monday on i work in linz\nfrom june on in graz",
+        "I moved to Graz;\nmy cat is grey;",
+        "for dinner:\n  pasta\nfor lunch:\n  soup",
+        "family:\n  carla: 34\n  tom: 36",
+        "import beer from Belgium\nimport cheese from France",
+    ],
+)
+def test_words_of_programming_in_neighbouring_lines_make_no_code(said: str) -> None:
+    assert shapes_of(said) == [PROSE]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "2026-05-04 09:30 dentist\n2026-05-05 10:00 hairdresser",
+        "WARNING: I'm allergic to bees",
+        "INFO: the office is closed on Friday",
+        "ERROR handling: we always return a Result",
+        "Error: I was wrong about the date",
+        "FAILED my driving test twice",
+        "01:45:30 is my best half marathon",
+        "$ 500 is what I paid for the couch",
+        "Phone: +43/660/(12)/34",
+    ],
+)
+def test_a_time_or_a_level_alone_makes_no_log(said: str) -> None:
+    assert shapes_of(said) == [PROSE]
+
+
+@pytest.mark.parametrize(
+    ("pasted", "shape"),
+    [
+        ('FROM python:3.12\nWORKDIR /app\nCOPY . .\nRUN pip install .\nCMD ["python", "a.py"]', CODE),
+        ('services:\n  web:\n    image: nginx\n    ports:\n      - "80:80"\n  db:\n    image: postgres', CODE),
+        ("SELECT name, age\nFROM people\nWHERE age > 3;", CODE),
+        ("FROM python:3.12\nRUN pip install uv\nCOPY . /app", CODE),
+        ("x = 1\ny = 2\nprint(x + y)", CODE),
+        ("const a = 1;\nconsole.log(a);", CODE),
+        ("PORT=8080\nDB_HOST=db1", CODE),
+        (
+            'def f(name):\n    """Return it."""\n    # if there is one\n    if not name:\n        return None\n\n    return name',
+            CODE,
+        ),
+        ("commit 3f2a1b9c0d\nAuthor: Ann <a@b.example>\nDate:   Mon Mar 2 09:14:07 2026\n\n    I moved the door", LOG),
+        ("total 16\ndrwxr-xr-x  2 ann staff  64 Mar  2 09:14 src\n-rw-r--r--  1 ann staff 12 Mar  2 09:14 a.py", LOG),
+        ("src/app.ts(12,5): error TS2322: No such type.\nsrc/app.ts:14:2 - error TS2304: No such name.", LOG),
+    ],
+)
+def test_what_programs_read_and_write_is_no_prose(pasted: str, shape: str) -> None:
+    assert shapes_of(pasted) == [shape]
+
+
+def test_prose_beside_code_stays_prose() -> None:
+    text = "look at this\ndef f(x):\n    return x\nuse uv not pip here always"
+    assert shapes_of(text) == [PROSE, CODE, PROSE]
+
+
+@pytest.mark.parametrize(
+    ("pasted", "shape"),
+    [
+        ("On Mon, Mar 2, 2026 at 9:14 AM Anna <a@b.example> wrote:\nI can't come.\nI am in Rome.", FORWARDED),
+        ("Am 02.03.2026 um 09:14 schrieb Anna:\n\nIch bin in Rom.", FORWARDED),
+        ("Subject: tea\nFrom: Anna\n\nI am in Rome.", FORWARDED),
+        ("Anna [09:14]: I can't come.\nBen [09:15]: I am in Rome.", QUOTE),
+        ("Anna [09:14]: I am in Rome.", QUOTE),
+        ("[09:14] Anna: I can't come.\n[09:15] Ben: I am in Rome.", QUOTE),
+        ("02/03/2026, 09:14 - Anna: I am in Rome.", QUOTE),
+    ],
+)
+def test_the_words_of_others_are_no_prose(pasted: str, shape: str) -> None:
+    assert shapes_of(pasted) == [shape]
+    assert shapes_of(f"My sister lives in Oslo.\n{pasted}") == [PROSE, shape]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "From: Berlin\nTo: Rome\nDate: May 3",
+        "On Friday Anna wrote: I can't come.",
+        "Dinner (19:30): bring wine.",
+        "Hi Tom,\nI moved to Linz.\nBest regards,\nLaura",
+    ],
+)
+def test_what_only_resembles_the_words_of_others_is_prose(said: str) -> None:
+    assert shapes_of(said) == [PROSE]
+
+
+def test_an_answer_below_a_quotation_is_prose() -> None:
+    text = "On Mon, Mar 2, 2026 at 9:14 AM Anna <a@b.example> wrote:\n> I can't come.\n\nI said fine."
+    assert shapes_of(text) == [QUOTE, PROSE]
+
+
+def test_a_letter_inside_a_message_is_the_words_of_its_writer() -> None:
+    text = "My landlady wrote this:\nHi Tom,\nI am in Rome.\n\nBest regards,\nLaura\n\nI don't want to answer her."
+    assert shapes_of(text) == [PROSE, FORWARDED, PROSE]

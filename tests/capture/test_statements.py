@@ -123,8 +123,7 @@ def test_no_word_of_a_kept_piece_is_changed(text: str, speaker: str, reading: Re
         source = "".join(text[start:end] for start, end in statement.spans)
         said, there = WORD.findall(statement.proposition.words), WORD.findall(source)
         assert any(there[at : at + len(said)] == said for at in range(len(there)))
-        if speaker not in ("assistant", "AI"):  # a long answer is kept without its Markdown
-            assert statement.proposition.words in redaction.cut(text).text
+        assert statement.proposition.words in redaction.cut(text).text
 
 
 @given(SCRAPS, SCRAPS, st.sampled_from([READING, ALL_KEPT]))
@@ -220,7 +219,7 @@ def test_other_languages_are_kept_as_they_stand(said: str) -> None:
 # ── shapes and speakers ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("speaker", ["tool", "function", "system", " Tool "])
+@pytest.mark.parametrize("speaker", ["tool", "function", "system", " Tool ", "tool_result", "bash", "tool-output", "stderr"])
 def test_the_output_of_a_tool_is_left_to_its_turn(speaker: str) -> None:
     said = "exit 0\nI live in Rome.\n| a | b |"
     assert texts(said, speaker) == []
@@ -355,6 +354,27 @@ def test_what_is_asked_to_be_remembered_is_kept(said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "speaker"),
+    [
+        ("Do you remember my dog's name?", "user"),
+        ("I don't remember that at all", "user"),
+        ("Can you remind me what my dog is called?", "user"),
+        ("Note that Python lists are zero-indexed.", "assistant"),
+        ("Got it, I'll remember that!", "assistant"),
+    ],
+)
+def test_who_speaks_of_remembering_does_not_always_ask_for_it(said: str, speaker: str) -> None:
+    assert texts(said, speaker) == []
+
+
+@pytest.mark.parametrize(
+    "said", ["Can you remember that I'm vegan?", "hey remember that i hate olives", "Could you remind me to call mom on Friday?"]
+)
+def test_what_somebody_asks_to_be_remembered_is_sure(said: str) -> None:
+    assert only(said).confidence == 0.95
+
+
+@pytest.mark.parametrize(
     ("said", "reason"),
     [
         ("I live in Oslo.", "states a fact"),
@@ -449,6 +469,10 @@ def test_the_words_of_a_date_stay_as_they_were_said() -> None:
     assert only("I went to the zoo yesterday.").words == "I went to the zoo yesterday."
 
 
+def test_what_an_assistant_reports_is_dated() -> None:
+    assert only("Your flight to Rome leaves on Friday.", "assistant").happened_at == day(2026, 3, 6)
+
+
 def test_a_turn_without_a_time_has_statements_without_one() -> None:
     found, _ = propositions(Turn("I went to the zoo yesterday.", "Ann"), READING)
     assert found[0].proposition.happened_at is None
@@ -476,6 +500,54 @@ def test_each_item_of_a_persons_list_is_a_statement_under_what_leads_to_it() -> 
         "Carla lives in Lisbon", "my brother Tom lives in Graz", "my parents live in Oslo",
     ]  # fmt: skip
     assert {proposition.carries for proposition in found} == {"Family: Where everybody lives"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["1. FC Köln ist mein Verein.", "2. Stock links wohnt Frau Huber.", "3. Mai ist der Umzug nach Bremen."],
+)
+def test_a_number_before_a_single_line_belongs_to_its_words(said: str) -> None:
+    assert words(said) == [said]
+
+
+def test_the_numbers_of_a_list_belong_to_no_statement() -> None:
+    assert words("1. I moved to Graz in May\n2. My sister has two cats") == ["I moved to Graz in May", "My sister has two cats"]
+
+
+def test_a_request_above_a_list_is_not_carried_by_its_items() -> None:
+    said = "Write a mail to Bob with these points:\n- I moved to Linz in May\n- I have a new phone\n- my cat is called Miso"
+    assert [proposition.carries for proposition in kept(said)] == ["", "", ""]
+
+
+def test_a_lead_in_is_carried_by_the_paragraph_below_it_only() -> None:
+    parts = [f"Team {n} of the Graz office moved to house {n} in May, and its lead Karl {n} has a new phone." for n in range(12)]
+    text = "Where everybody works now:\n\n" + "\n\n".join(parts) + "\n\n" + "I have two cats. " * 70
+    assert not any(proposition.carries for proposition in kept(text) if "Team 9" in proposition.words)
+
+
+@pytest.mark.parametrize("said", ["Never push to main", "Mila is allergic to peanuts"])
+def test_a_bold_line_that_states_something_is_kept(said: str) -> None:
+    assert words(f"**{said}**\n") == [said]
+    assert words(f"**{said}**\n\nI work at Acme.") == [said, "I work at Acme."]
+    assert kept(f"**{said}**\n\nI work at Acme.")[1].carries == ""
+
+
+def test_a_long_paste_is_left_to_its_turn() -> None:
+    rows = "\n".join(f"Ana{n},{n},Porto" for n in range(200))
+    code = "\n\n".join(
+        f'def handler_{n}(name):\n    """Return it."""\n    if not name:\n        return None\n    return f"hi {{name}}"'
+        for n in range(40)
+    )
+    for pasted, reason in ((rows, "a table: the turn keeps it"), (code, "code: the turn keeps it")):
+        said = f"I am allergic to peanuts.\n\n{pasted}"
+        assert words(said) == ["I am allergic to peanuts."]
+        assert set(reasons(said)) == {reason}
+
+
+def test_code_inside_a_long_text_is_kept_with_it() -> None:
+    prose = "\n\n".join(f"Room {n} of the Graz office belongs to team {n} since 2019." for n in range(60))
+    said = f"{prose}\n\n```py\ndef open_door(room):\n    return room.door.open()\n```\n"
+    assert any("def open_door(room)" in proposition.words for proposition in kept(said))
 
 
 @pytest.mark.parametrize(
@@ -508,9 +580,20 @@ def test_a_long_answer_is_kept_in_chunks_under_their_heading() -> None:
 
 def test_items_of_an_assistants_list_share_a_statement_and_stay_apart_in_it() -> None:
     text = "Here are some tips for the trip:\n- Stretch daily\n- Drink water\n\n1. Pack light\n2. Go early."
-    assert texts(text, "assistant") == [
+    (found,) = kept(text, "assistant")
+    assert found.words == text
+    assert found.passage == (
         "The assistant: Here are some tips for the trip: Stretch daily; Drink water; 1. Pack light; 2. Go early."
-    ]
+    ), "the encoder reads it without the signs"
+
+
+def test_a_long_answer_is_kept_in_the_words_it_was_given_in() -> None:
+    sentence = "The test 2*3=6 uses 2**10, `__init__`, FOO_BAR__BAZ and *.log files on the **main** server in Frankfurt."
+    text = f"# Setup\n\n- one\n- two\n\n{' '.join(f'{sentence[:-1]} {n}.' for n in range(12))}"
+    found = kept(text, "assistant")
+    assert len(found) > 1
+    assert all(proposition.words in text for proposition in found)
+    assert "2*3=6 uses 2**10, `__init__`, FOO_BAR__BAZ and *.log" in found[-1].words
 
 
 def test_code_in_an_answer_is_kept_whole() -> None:
@@ -536,6 +619,15 @@ def test_a_text_of_several_facts_is_several_statements_to_remember() -> None:
     ]  # fmt: skip
     assert [proposition.text for proposition in found] == [proposition.words for proposition in found]
     assert [proposition.happened_at for proposition in found] == [day(2026, 1, 1), None, None]
+
+
+@pytest.mark.parametrize(
+    "text", ["use uv not pip\nuse ruff\nnever push to main", "1. FC Köln ist mein Verein. 2. Wahl ist der HSV."]
+)
+def test_the_statements_of_a_text_to_be_remembered_hold_all_its_words(text: str) -> None:
+    found = statements_to_remember(text, AT, READING)
+    assert len(found) > 1
+    assert " ".join(proposition.words for proposition in found) == " ".join(text.split())
 
 
 def test_a_request_in_a_text_to_be_remembered_is_kept() -> None:

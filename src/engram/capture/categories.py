@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from engram.models.statement_reader import Judgement
-from engram.text.english.grammar import is_past
+from engram.text.english.grammar import is_assistant, is_past
 from engram.text.terms import word_set
 from engram.types import Kind
 from engram.values.frozen import frozen
@@ -186,10 +186,38 @@ _SURE = 0.6
 """Probability of an event, or against one, from which the six steps are not asked."""
 
 
-def sorted_by(words: str, judgement: Judgement, language: str) -> Sort:
+_DENIES_REQUEST = re.compile(
+    r"(?:\b(?:i|we|you|he|she|they|it|who|people|do|does|did|to|not|never|will|would|can|could|should|may|might|cannot)|n't|'ll|'d)"
+    r"(?: (?:still|also|even|ever|only|just|barely|hardly|always|really|fondly|\w+ly))?\s*$",
+    re.IGNORECASE,
+)
+"""Words before a verb that make it a report or a question ("I don't remember that") and not a request."""
+_MAKES_REQUEST = re.compile(
+    r"\b(?:(?:can|could|will|would) you(?: please| also)?|(?:you|please|sure) to|you (?:must|should)|please (?:do )?)\s*$",
+    re.IGNORECASE,
+)
+_REMEMBERED = re.compile(r"\b(?:remember|don't forget|keep in mind|note that|make a note|remind me)\b", re.IGNORECASE)
+_TELLS = re.compile(r"\b(?:remember|note|keep in mind|remind me) (?:that|to|of|about)\b", re.IGNORECASE)
+
+
+def asks_to_remember(words: str, speaker: str = "") -> bool:
+    """Return True if a person asks for something to be remembered. A question, a report and an assistant's words do not."""
+    plain = words.replace("’", "'")
+    asked = REMEMBER.search(plain)
+    if asked is None or is_assistant(speaker):
+        return False
+    verb = _REMEMBERED.search(plain, asked.start())
+    before = plain[max(0, verb.start() - 40) : verb.start()] if verb else ""
+    makes_request = _MAKES_REQUEST.search(before) is not None
+    if plain.rstrip(" \"')”").endswith(("?", "？")):
+        return makes_request and _TELLS.search(plain) is not None
+    return makes_request or _DENIES_REQUEST.search(before) is None
+
+
+def sorted_by(words: str, judgement: Judgement, language: str, speaker: str = "") -> Sort:
     """Return the sort of a statement by the statement model's judgement, with patterns of English where those say more."""
     plain = words.replace("’", "'")
-    told, english = REMEMBER.search(plain) is not None, language in ("en", "")
+    told, english = asks_to_remember(plain, speaker), language in ("en", "")
     by_words = next((name for name, pattern in _BY_CATEGORY if pattern.search(plain)), "fact") if english else "fact"
     kind = max(_LASTING, key=lambda name: judgement.kinds.get(name, 0.0))
     preferred = by_words == "preference" and judgement.kinds.get("preference", 0.0) >= _LIKELY
@@ -227,7 +255,7 @@ def _is_event(words: str, category: str, judgement: Judgement, english: bool) ->
 def sort(said: str, *, inferred: bool = False) -> Sort:
     """Return the sort of a person's statement by its words alone. `inferred`: it was read out of a bare answer."""
     said = said.replace("’", "'")
-    told = REMEMBER.search(said) is not None
+    told = asks_to_remember(said)
     category = next((name for name, pattern in _BY_CATEGORY if pattern.search(said)), "fact")
     importance = IMPORTANCE[category] + (_IDENTIFIED if _NAMES_A_THING.search(said) else 0.0)
     return Sort(

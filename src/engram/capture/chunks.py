@@ -10,7 +10,7 @@ A long text as turns: those of its speakers if it is a conversation, else its pi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from engram.text import sentences
 from engram.text.sentences import pieces
@@ -29,11 +29,17 @@ _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+\S|[ \t]*\*\*[^*\n]{2,80}\*\*:?[ \t]*
 _ITEM = re.compile(r"[ \t>]*(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|[A-Za-z][.)])[ \t]+\S")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 _RULE = re.compile(r"[ \t]*(?:[-*_=][ \t]*+){3,}$|[ \t:|-]++$")
-_DECORATION = re.compile(r"\*{1,3}|_{2,3}|^[ \t>]*#{1,6}[ \t]+|^[ \t]*[-*+•·‣▪][ \t]+|^[ \t]*>[ \t]?", re.MULTILINE)
+_DECORATION = re.compile(r"^[ \t>]*#{1,6}[ \t]+|^[ \t]*[-*+•·‣▪][ \t]+|^[ \t]*>[ \t]?", re.MULTILINE)
+# A pair around words: "2*3*4", "*.log" and "a__b" hold none.
+_EMPHASIS = re.compile(
+    r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]{1,300})(?<=\S)\1(?![\w*])|(?<!\S)(__)(?=\S)([^_\n]{1,80})(?<=\S)__(?!\S)"
+)
 _NUMBER = re.compile(r"^[ \t>]*\d{1,3}(?: \.\d)?:[ \t]+(?=\S)", re.MULTILINE)
 _BETWEEN_ITEMS = re.compile(r"(?<=[^\s:;,.!?])\s*\n(?=[ \t>]*(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|[A-Za-z][.)])[ \t]+\S)")
 
 Why = Callable[[str], str | None]
+Pasted = Sequence[tuple[int, int, str]]
+"""Stretches of a text that are no prose, in order: each is left out for its reason, or kept as code without one."""
 
 
 @frozen
@@ -62,6 +68,7 @@ class _Open:
     context: str = ""
     headings: list[tuple[float, str]] = field(default_factory=list)
     lead_in: str = ""
+    leads: bool = False  # is the lead-in the last that was read?
     over: list[tuple[int, str]] = field(default_factory=list)  # the items that an item stands under, by how far they are in
     done: list[Piece] = field(default_factory=list)
 
@@ -112,15 +119,20 @@ def is_laid_out(text: str) -> bool:
     return sum(bool(_ITEM.match(line) or _ROW.match(line)) for line in lines) >= 3
 
 
-def chunks(text: str, why_not: Why, *, apart: bool = False) -> list[Piece]:
+def chunks(
+    text: str, why_not: Why, *, apart: bool = False, pasted: Pasted = (), may_lead: Callable[[str], bool] = lambda _: True
+) -> list[Piece]:
     """The pieces of `text`, in order, without gaps but for white space. `why_not` says why a sentence is left out.
 
-    `apart`: each item of a list is a piece of its own; else those that fit are one.
+    `apart`: each item of a list is a piece of its own; else those that fit are one. `may_lead`: may a sentence with a colon at
+    its end, or a heading, be the context of what follows?
     """
     chunk = _Open()
     before = ""
-    for kind, start, end in layout_blocks(text):
-        if kind == "code":
+    for kind, start, end, reason in _parts(text, pasted):
+        if kind == "pasted":
+            chunk.leave_out(start, end, reason)
+        elif kind == "code":
             chunk.close()
             for low, high in _lines_within(text, start, end, _CODE_SIZE):
                 if chunk.start >= 0 and high - chunk.start > _CODE_SIZE:
@@ -132,6 +144,9 @@ def chunks(text: str, why_not: Why, *, apart: bool = False) -> list[Piece]:
         elif kind == "heading":
             if chunk.solid:
                 chunk.close()
+            if not may_lead(text[start:end]):
+                chunk.add(start, end)
+                continue
             chunk.enter(_level(text[start:end]), _shortened(plain(text[start:end])))
             chunk.add(start, end, solid=False)
             chunk.context = chunk.above()
@@ -145,7 +160,12 @@ def chunks(text: str, why_not: Why, *, apart: bool = False) -> list[Piece]:
                 chunk.lead_in, chunk.over = "", []
                 if apart:
                     chunk.close()
-            _prose(chunk, text, start, end, why_not)
+            elif chunk.lead_in and not chunk.leads:  # it led to the paragraph before
+                chunk.lead_in = ""
+                if chunk.solid:
+                    chunk.close()
+            _prose(chunk, text, start, end, why_not, may_lead)
+        chunk.leads = chunk.leads and kind == "text"
         before = kind
     chunk.close()
     return chunk.done
@@ -184,14 +204,26 @@ def _item(chunk: _Open, text: str, start: int, end: int) -> None:
             chunk.context, chunk.body = chunk.above(), low
 
 
-def _prose(chunk: _Open, text: str, start: int, end: int, why_not: Why) -> None:
+def _parts(text: str, pasted: Pasted) -> Iterator[tuple[str, int, int, str]]:
+    """Yield (kind, start, end, reason) of the layout between the pasted stretches, and of those."""
+    at = 0
+    for start, end, reason in (*pasted, (len(text), len(text), "")):
+        for kind, low, high in layout_blocks(text[at:start]):
+            yield kind, at + low, at + high, ""
+        if start < end:
+            yield "pasted" if reason else "code", start, end, reason
+        at = end
+
+
+def _prose(chunk: _Open, text: str, start: int, end: int, why_not: Why, may_lead: Callable[[str], bool]) -> None:
     """A paragraph by sentences; a lead-in ("Here are some tips:") becomes the context of what follows."""
     for low, high in ((start + low, start + high) for low, high in sentences.spans(text[start:end])):
         sentence = text[low:high]
         if sentence.endswith(":") and high - low < 2 * _CONTEXT_SIZE:
             chunk.add(low, high, solid=False)
-            chunk.lead_in = _lead_in(sentence)
+            chunk.lead_in, chunk.leads = _lead_in(sentence) if may_lead(sentence) else "", True
             continue
+        chunk.leads = False
         reason = why_not(sentence) if high - low <= 2 * SIZE else None
         if reason:
             chunk.leave_out(low, high, reason)
@@ -218,7 +250,8 @@ def _shortened(text: str) -> str:
 
 def plain(text: str) -> str:
     """Without the signs of Markdown, on one line; between two items of a list stands a semicolon."""
-    return " ".join(_DECORATION.sub("", _BETWEEN_ITEMS.sub(";\n", text)).split())
+    bare = _DECORATION.sub("", _BETWEEN_ITEMS.sub(";\n", text))
+    return " ".join(_EMPHASIS.sub(lambda pair: pair[2] or pair[4], bare).split())
 
 
 def unnumbered(text: str) -> str:

@@ -92,32 +92,46 @@ class Observer:
     def dropped(self, reader: Reader, session: str | None, limit: int) -> list[DroppedPiece]:
         """Return the pieces of the last stored turns of which nothing is kept, with the reason of each, newest turn first."""
         stored = self._store.turns.recent(reader, session, limit=limit)
-        previous: Previous = {}
-        heard = hear([turn for _, turn in stored], previous, self._live.now, self._reading()[0])
-        refused = {number for number, (_, turn) in enumerate(stored) if turn.text == REFUSED}
-        verdicts = [verdict for verdict in heard.verdicts if verdict.turn not in refused]
-        verdicts += [Verdict(Fate.DROPPED, _REFUSED, number, 0, len(REFUSED)) for number in refused]
-        kept = {memory.words for memory in self._store.turns.derived(reader, [key for key, _ in stored])}
         found = []
-        for verdict in sorted(verdicts, key=lambda one: (one.turn, one.start), reverse=True):
-            key, turn = stored[verdict.turn]
-            words = turn.text[verdict.start : verdict.end].strip()
-            if words and words not in kept and verdict.reason != JOINT:
-                place = f"{key}:{verdict.start}-{verdict.end}"
-                found.append(DroppedPiece(place, words, verdict.reason, turn.speaker, turn.at, turn.session or ""))
+        for (key, turn), verdicts in zip(reversed(stored), reversed(self._drops_of(reader, stored)), strict=True):
+            kept = {memory.words for memory in self._store.turns.derived(reader, [key])} if verdicts else set()
+            for verdict in verdicts:
+                words = turn.text[verdict.start : verdict.end].strip()
+                if words not in kept:
+                    place = f"{key}:{verdict.start}-{verdict.end}"
+                    found.append(DroppedPiece(place, words, verdict.reason, turn.speaker, turn.at, turn.session or ""))
+        return found
+
+    def _drops_of(self, reader: Reader, stored: Sequence[tuple[int, Turn]]) -> list[list[Verdict]]:
+        """Return the verdicts on the pieces of each of these turns that state nothing, last piece first."""
+        previous: Previous = {}
+        for key, turn in stored:
+            if turn.session and turn.session not in previous:  # the turn before decides what an answer says
+                before = self._store.turns.before(reader, turn.session, key, limit=1)
+                previous[turn.session] = before[-1] if before and before[-1].text != REFUSED else None
+        heard = hear([turn for _, turn in stored], previous, self._live.now, self._reading()[0])
+        found: list[list[Verdict]] = [[] for _ in stored]
+        for verdict in sorted(heard.verdicts, key=lambda one: one.start, reverse=True):
+            turn = stored[verdict.turn][1]
+            if turn.text != REFUSED and verdict.reason != JOINT and turn.text[verdict.start : verdict.end].strip():
+                found[verdict.turn].append(verdict)
+        for number, (_, turn) in enumerate(stored):
+            if turn.text == REFUSED:
+                found[number] = [Verdict(Fate.DROPPED, _REFUSED, number, 0, len(REFUSED))]
         return found
 
     def keep(self, reader: Reader, piece: str, receipt: ReceiptRequest | None = None) -> Memory:
         """Keep a piece of a stored turn that capture dropped, given as `dropped` names it."""
         match = _PIECE.fullmatch(piece) if isinstance(piece, str) else None  # type: ignore[redundant-expr]
         turn = self._store.turns.stored(reader, int(match[1])) if match else None
-        words = turn.text[int(match[2]) : int(match[3])].strip() if turn is not None and match else ""
-        if turn is None or match is None or not words:
+        key, start, end = map(int, match.groups()) if match else (0, 0, 0)
+        drops = self._drops_of(reader, [(key, turn)])[0] if turn is not None else []
+        if turn is None or (start, end) not in {(verdict.start, verdict.end) for verdict in drops}:
             raise NotFound("there is no such piece of a stored turn.", way_out="List the pieces with `engram dropped`.")
         if turn.text == REFUSED:
             raise InvalidContent("this reads as an attack on the model, and its words were not stored.")
-        kept = statement_by_hand(turn, words, self._reading()[0])
-        for memory in self._store.turns.derived(reader, [int(match[1])]):
+        kept = statement_by_hand(turn, turn.text[start:end].strip(), self._reading()[0])
+        for memory in self._store.turns.derived(reader, [key]):
             if identity_of(memory) == identity_of(kept):
                 return memory
         flagged = bool(screened(kept.text, self._live.now)["flagged"])
@@ -126,7 +140,7 @@ class Observer:
         (draft,) = drafts(heard.turns, heard.candidates, self._live.now)
         draft = replace(draft, memory=replace(draft.memory, tier=strictest(draft.memory.tier, turn.tier)))
         space, only = space_of(self._tools.embedder), receipt and receipt.mapped(lambda memories: memories[0])
-        made = self._store.capture.write(reader, reader.scope, [], [draft], space=space, sources=[int(match[1])], receipt=only)
+        made = self._store.capture.write(reader, reader.scope, [], [draft], space=space, sources=[key], receipt=only)
         with without_deadline():  # it is durable
             return self._store.memories.get(reader, [made[0].id])[0]
 
@@ -344,7 +358,7 @@ class Observer:
         text, now = memory.text, self._tools.env.now()
         clean = self._clean(text).text.strip()
         reading, _ = self._reading()
-        if not clean or reading.reader is None or clean != text.strip():
+        if not clean or reading.reader is None:
             return [memory]
         found = statements_to_remember(clean, now, reading)
         sound = all(is_sound(said, self._live.now) for said in (clean, *(part.text for part in found)))

@@ -47,6 +47,9 @@ _LEADING = " \t\r\n,;:–—、，；："
 _SEPARATORS = frozenset(' \t\n\r,;:、，；：。！？.!?…–—([（「"“')
 _CJK_WORD = 2  # characters of a word in scripts without spaces, about
 _LEAST_WORDS = 2
+_POINT = re.compile(r"(?<!\.)\.\s*$")
+_NUMBER = re.compile(r"(?:^|[\s(#])\d{1,4}\.\s*$")
+_POINT_LOOK_BACK = 24
 _LEAST_CHARACTERS = 3  # of scripts without spaces
 
 
@@ -110,7 +113,7 @@ class _Context:
 
 
 def _windows(reader: StatementReader, text: str) -> Iterator[list[Span]]:
-    """Yield groups of neighbouring sentences that are read at once. A sentence beyond the model's limit is cut between words."""
+    """Yield groups of neighbouring sentences that are read at once. A sentence beyond the model's limit is cut inside."""
     longest = reader.longest
     window: list[Span] = []
     size = 0
@@ -118,7 +121,8 @@ def _windows(reader: StatementReader, text: str) -> Iterator[list[Span]]:
         tokens = reader.tokens(text[start:end])
         parts = [(start, end, len(tokens))]
         if len(tokens) > longest:
-            borders = [start, *(start + tokens[n][0] for n in _word_starts(text[start:end], tokens, longest)), end]
+            cuts = _word_starts(text[start:end], tokens, longest, reader.joints)
+            borders = [start, *(start + tokens[n][0] for n in cuts), end]
             parts = [(low, high, longest) for low, high in pairwise(borders)]
         for low, high, length in parts:
             if window and size + length > longest:
@@ -130,15 +134,28 @@ def _windows(reader: StatementReader, text: str) -> Iterator[list[Span]]:
         yield window
 
 
-def _word_starts(text: str, tokens: Sequence[Span], every: int) -> Iterator[int]:
-    """Yield token numbers at most `every` apart that begin words, where there are such."""
+def _word_starts(text: str, tokens: Sequence[Span], every: int, joints: frozenset[str]) -> Iterator[int]:
+    """Yield token numbers at most `every` apart where a long sentence may best be cut.
+
+    That is before a word that joins statements, best behind a comma; else behind a comma; else before any word.
+    """
     at = 0
     while at + every < len(tokens):
-        stop = at + every
-        while stop > at + every // 2 and not text[tokens[stop][0] - 1].isspace():
-            stop -= 1
-        at = stop if stop > at + every // 2 else at + every
+        places = range(at + every // 2 + 1, at + every + 1)
+        at = max(places, key=lambda n: (_cut_rank(text, tokens[n][0], joints), n))
+        at = at if _cut_rank(text, tokens[at][0], joints) else places[-1]
         yield at
+
+
+def _cut_rank(text: str, place: int, joints: frozenset[str]) -> int:
+    """Return how well a sentence may be cut at a place: 0 inside a word."""
+    before = text[place - 1]
+    if not before.isspace():
+        return 2 if before in "，、；。" else 0
+    word = _WORD.match(text, place)
+    is_joint = word is not None and word.group().lower() in joints
+    is_apart = text[max(0, place - 8) : place].rstrip()[-1:] in tuple(",;:–—")
+    return 1 + is_apart + (2 if is_joint else 0)
 
 
 def _cuts(
@@ -175,8 +192,11 @@ def _may_begin(text: str, start: int, place: int) -> bool:
     if not before.isspace() and before in ".!?:,-–—" and text[place : place + 1].isascii():
         return False
     said = text[start:place]
-    if said.rstrip().endswith(".") and text[place].isupper():
-        return False  # "3. Mai", "Prof. Weber": the rules for sentences have looked at this point and found no end
+    if _POINT.search(said[-_POINT_LOOK_BACK:]):
+        # "3. Mai", "z.B. in Wien": the rules for sentences have looked at this point and found no end. They are not sure of a
+        # number before a small letter, which may end a sentence where nobody writes capitals: "on feb 3. push slips".
+        if not _NUMBER.search(said[-_POINT_LOOK_BACK:]) or not text[place].islower() or sentences.ends_in_ordinal(said):
+            return False
     return said.count('"') % 2 == 0 and said.count("“") == said.count("”") and said.count("(") == said.count(")")
 
 

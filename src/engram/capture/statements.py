@@ -11,15 +11,17 @@ so that they can be found again without pretending that they are facts about som
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import takewhile
 
 from engram.capture import categories, chunks, redaction, shapes
 from engram.capture.pieces import UNREAD, Piece, PieceWeights, pieces
 from engram.models.statement_reader import Judgement, StatementReader
 from engram.text import sentences
 from engram.text.dates import began, resolve
-from engram.text.english.grammar import is_assistant, named
+from engram.text.english.grammar import is_assistant, is_tool, named
 from engram.text.language import language_of
 from engram.types import Fate, Kind, Proposition, Turn, Verdict
 from engram.values.frozen import frozen, replace
@@ -66,10 +68,11 @@ _QUESTION_WORDS = 4
 _QUESTION_MARK = re.compile(r"[?？؟\u037e][\s\"'”’)\]!]*[^\w\s]*$")
 _ASSISTANT_IMPORTANCE = 0.3
 _LOOKED_AT = 300  # characters of a paragraph of an answer that may be small talk
-_TOOLS = frozenset({"tool", "function", "system"})
 _WORD = re.compile(r"[^\W_]")
 _WORDS = re.compile(r"[^\W\d_]+")
-_MARK = re.compile(r"[\s>]*(?:(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|#{1,6})[ \t]+)?")
+_MARK = re.compile(r"(?P<before>[\s>]*)(?:(?:[-*+•·‣▪–]|\(?\d{1,3}\)|(?P<number>\d{1,3})\.|#{1,6})[ \t]+)?")
+_NUMBERED = re.compile(r"^[ \t>]*(\d{1,3})\.[ \t]", re.MULTILINE)
+_NEAR = 1_000  # characters around an item in which its neighbours are looked for
 _CAPTION = re.compile(r"\[[^\[\]]{3,500}\]$")
 JOINT = "only joins two statements"
 NOT_KEPT = {
@@ -125,10 +128,9 @@ def _covered(text: str, found: list[_Read]) -> Iterator[_Read]:
 
 def _read(text: str, turn: Turn, previous: Turn | None, reading: Reading) -> Iterator[_Read]:
     """Yield the pieces of a turn by the way that its speaker and shape call for."""
-    speaker = " ".join(turn.speaker.split()).lower()
-    if speaker in _TOOLS:
+    if is_tool(turn.speaker):
         yield from _whole(text, "tool output: the turn keeps it")
-    elif is_assistant(speaker):
+    elif is_assistant(turn.speaker):
         plain = len(text) <= reading.weights.answer and not chunks.is_laid_out(text)
         yield from _speech(text, turn, previous, reading) if plain else _answer(text, turn, reading)
     elif len(text) > reading.weights.document or chunks.is_laid_out(text):
@@ -161,7 +163,7 @@ def statements_to_remember(text: str, now: datetime, reading: Reading) -> list[P
                 found.append(piece)
     if sum(piece.judgement.keep >= _SURELY_TOLD for piece in found) < 2:
         return [statement_to_remember(text, now, reading)]
-    starts = [piece.start + _mark(text[piece.start : piece.end]) for piece in found]
+    starts = [piece.start + _mark(text, piece.start, piece.end) for piece in found]
     return [_bare(text[start : piece.end], piece, turn) for start, piece in zip(starts, found, strict=True)]
 
 
@@ -215,10 +217,15 @@ def _chunk(text: str, turn: Turn, chunk: chunks.Piece, sort: categories.Sort) ->
     words = text[max(chunk.start, chunk.body) : chunk.end].strip()
     if chunk.reason or not _WORD.search(words):
         return chunk.start, chunk.end, None, chunk.reason or "empty"
-    body = words if chunk.code else chunks.plain(words)
+    bare = words if chunk.code else chunks.plain(words)
     heading = _shown(chunk.context)
-    carries = "" if body.startswith(heading) else heading
-    return chunk.start, chunk.end, _proposition(turn, body, carries, sort, "part of an answer"), ""
+    carries = "" if bare.startswith(heading) else heading
+    found = _proposition(turn, words, carries, sort, "part of an answer")
+    if bare == " ".join(words.split()) or chunk.code:
+        return chunk.start, chunk.end, found, ""
+    # The encoder was made for prose: it reads the words without the signs of Markdown.
+    begin, end = found.words_at
+    return chunk.start, chunk.end, replace(found, passage=f"{found.text[:begin]}{bare}{found.text[end:]}"), ""
 
 
 def _small_talk(text: str, turn: Turn, reading: Reading) -> dict[str, str]:
@@ -230,7 +237,7 @@ def _small_talk(text: str, turn: Turn, reading: Reading) -> dict[str, str]:
         said = text[start:end]
         if end - start > _LOOKED_AT:
             continue
-        judged = pieces(reading.reader, turn.speaker, "", said, reading.borders)
+        judged = _judged(said, turn, "", reading)
         if judged and all(piece.judgement.keep < 0.1 and piece.judgement.kind in _IDLE for piece in judged):
             reasons[said] = NOT_KEPT[judged[0].judgement.kind]
     return reasons
@@ -243,31 +250,93 @@ _IDLE = frozenset({"request", "question", "greeting", "filler", "reaction", "met
 
 
 def _document(text: str, turn: Turn, reading: Reading) -> Iterator[_Read]:
-    """Yield the statements of a document, each under its heading or lead-in; code and tables in chunks."""
+    """Yield the statements of a document, each under its heading or lead-in.
+
+    Code and tables inside a long text are kept in chunks; a text that is little else was pasted, and its turn keeps it.
+    """
     sort = categories.Sort("fact", categories.INFERRED, 0.4, Kind.PROPOSITION)
     is_long = len(text) > reading.weights.document
-    end = shapes.forwarded_at(text)
-    for chunk in chunks.chunks(text[:end], lambda _: None, apart=True):
-        if chunk.reason:
-            yield chunk.start, chunk.end, None, chunk.reason
-            continue
-        start = max(chunk.start, chunk.body)
-        if start > chunk.start and _WORD.search(text, chunk.start, start):
-            yield chunk.start, start, None, "heading"
-        blocks = [shapes.Block(start, chunk.end, shapes.CODE)] if chunk.code else _blocks(text, start, chunk.end)
+    found = shapes.blocks(text)
+    keeps_all = is_long and _share_of_prose(found) >= _LEAST_PROSE
+    threshold = reading.weights.keep_document if is_long else reading.weights.keep
+    for chunk in chunks.chunks(
+        text, lambda _: None, apart=True, pasted=_pasted(found), may_lead=lambda said: _may_lead(said, turn, reading)
+    ):
         heading = _shown(chunk.context)
-        for block in blocks:
-            said = text[block.start : block.end]
-            if block.shape == shapes.PROSE:
-                threshold = reading.weights.keep_document if is_long else reading.weights.keep
-                yield from _prose(said, block.start, turn, _judged(said, turn, "", reading), threshold, heading)
-            elif is_long and block.shape in (shapes.CODE, shapes.TABLE) and _WORD.search(said):
-                carries = "" if said.startswith(heading) else heading
-                yield block.start, block.end, _proposition(turn, said.strip(), carries, sort, reason="part of a document"), ""
-            else:
-                yield block.start, block.end, None, f"{block.shape}: the turn keeps it"
-    if end < len(text):
-        yield end, len(text), None, f"{shapes.FORWARDED}: the turn keeps it"
+        said = text[chunk.start : chunk.end]
+        if chunk.code and keeps_all and _WORD.search(said):
+            carries = "" if said.startswith(heading) else heading
+            yield chunk.start, chunk.end, _proposition(turn, said.strip(), carries, sort, reason="part of a document"), ""
+        elif chunk.code:
+            yield chunk.start, chunk.end, None, f"{_clipped(found, chunk.start, chunk.end)[0].shape}: the turn keeps it"
+        elif chunk.reason and chunk.reason != "heading":
+            yield chunk.start, chunk.end, None, chunk.reason
+        else:
+            body = chunk.end if chunk.reason else max(chunk.start, chunk.body)
+            for block in _clipped(found, chunk.start, body):
+                yield from _above(text, block, turn, reading, alone=bool(chunk.reason))
+            for block in _clipped(found, body, chunk.end):
+                if block.shape == shapes.HEADING:
+                    yield from _above(text, block, turn, reading, alone=False)
+                    continue
+                judged = _judged(text[block.start : block.end], turn, "", reading)
+                yield from _prose(text, block, turn, judged, threshold, heading)
+
+
+_LEAST_PROSE = 0.25
+"""Share of a long text that is prose, from which the code and tables inside it are kept with it."""
+_SURELY_SAID = 0.9
+"""Probability from which a bold line above other lines is a statement besides."""
+_BOLD = re.compile(r"[ \t>]*(?:#{1,6}[ \t]+)?(?P<sign>\*\*|__)?(?P<words>[^\n]*?)(?(sign)(?P=sign))[ \t]*(?:\n|$)")
+
+
+def _share_of_prose(found: list[shapes.Block]) -> float:
+    sizes = [(block.end - block.start, block.shape in (shapes.PROSE, shapes.HEADING)) for block in found]
+    return sum(size for size, is_prose in sizes if is_prose) / max(1, sum(size for size, _ in sizes))
+
+
+def _pasted(found: list[shapes.Block]) -> chunks.Pasted:
+    """Return what is no prose: code and tables to be chunked, and the rest with the reason why it is left out."""
+    reasons = {shape: f"{shape}: the turn keeps it" for shape in (shapes.LOG, shapes.QUOTE, shapes.FORWARDED)}
+    spoken = (shapes.PROSE, shapes.HEADING, shapes.LAYOUT)
+    return [(block.start, block.end, reasons.get(block.shape, "")) for block in found if block.shape not in spoken]
+
+
+def _clipped(found: list[shapes.Block], start: int, end: int) -> list[shapes.Block]:
+    """Return the blocks between two places, cut off there."""
+    at = max(0, bisect_right(found, start, key=lambda block: block.start) - 1)
+    inside = takewhile(lambda block: block.start < end, found[at:])
+    clipped = [shapes.Block(max(block.start, start), min(block.end, end), block.shape) for block in inside]
+    return [block for block in clipped if block.start < block.end]
+
+
+def _may_lead(said: str, turn: Turn, reading: Reading) -> bool:
+    """Return False for a lead-in that asks for something to be done with what follows, and a bold line that is a statement."""
+    if not said.rstrip().endswith(":"):
+        return said.lstrip(" \t>").startswith("#") or not _states(said, turn, reading, _SURELY_SAID)
+    judged = _judged(said, turn, "", reading)
+    return not judged or judged[-1].judgement.kind != "request" or judged[-1].judgement.keep >= reading.weights.keep
+
+
+def _states(heading: str, turn: Turn, reading: Reading, sure: float) -> bool:
+    """Return True for a heading that is a statement, judged without the signs around it, which the model does not know."""
+    line = _BOLD.match(heading)
+    words = line["words"] if line else ""
+    return not words.rstrip().endswith(":") and any(piece.judgement.keep >= sure for piece in _judged(words, turn, "", reading))
+
+
+def _above(text: str, block: shapes.Block, turn: Turn, reading: Reading, *, alone: bool) -> Iterator[_Read]:
+    """Yield the headings and lead-ins above a piece; a bold line, or a heading above nothing, may be a statement."""
+    for line in _BOLD.finditer(text, block.start, block.end):
+        start, end = line.span("words")
+        if not _WORD.search(text, start, end):
+            continue
+        may_state = block.shape == shapes.HEADING and (alone or line["sign"])
+        if may_state and _states(line.group(), turn, reading, _SURELY_TOLD if alone else _SURELY_SAID):
+            judged = _judged(text[start:end], turn, "", reading)
+            yield from _prose(text, shapes.Block(start, end, shapes.PROSE), turn, judged, reading.weights.keep)
+        else:
+            yield line.start(), line.end(), None, "heading"
 
 
 def _shown(context: str) -> str:
@@ -277,10 +346,6 @@ def _shown(context: str) -> str:
     while len(parts) > 1 and len(" ".join(parts).split()) > most:
         del parts[0]
     return " ".join(": ".join(parts).split()[:most])
-
-
-def _blocks(text: str, start: int, end: int) -> list[shapes.Block]:
-    return [shapes.Block(start + one.start, start + one.end, one.shape) for one in shapes.blocks(text[start:end])]
 
 
 # ── speech ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -301,7 +366,7 @@ def _speech(text: str, turn: Turn, previous: Turn | None, reading: Reading) -> I
         if block.shape not in (shapes.PROSE, shapes.HEADING):
             yield block.start, block.end, None, f"{block.shape}: the turn keeps it"
             continue
-        for one in _prose(text[block.start : block.end], block.start, turn, found, threshold, asked=asked):
+        for one in _prose(text, block, turn, found, threshold, asked=asked):
             yield one
             if one[2] is not None:
                 asked = ""
@@ -316,27 +381,29 @@ def _thresholds(turn: Turn, other: Turn | None, weights: StatementWeights) -> tu
 
 
 def _judged(said: str, turn: Turn, before: str, reading: Reading) -> list[Piece]:
-    return pieces(reading.reader, turn.speaker, before, said, reading.borders)
+    speaker = "assistant" if is_assistant(turn.speaker) else turn.speaker  # the model knows roles, and no names of models
+    return pieces(reading.reader, speaker, before, said, reading.borders)
 
 
 def _prose(
-    said: str, at: int, turn: Turn, found: list[Piece], threshold: float, heading: str = "", asked: str = ""
+    text: str, block: shapes.Block, turn: Turn, found: list[Piece], threshold: float, heading: str = "", asked: str = ""
 ) -> Iterator[_Read]:
-    """Yield the pieces of a stretch of prose that begins at `at`."""
+    """Yield the pieces of a stretch of prose, whose places are counted from its beginning."""
+    said, at = text[block.start : block.end], block.start
     language = language_of(said)
     for piece in _with_captions(said, found, threshold):
-        start, end = piece.start + _mark(said[piece.start : piece.end]), piece.end
+        start, end = piece.start + _mark(text, at + piece.start, at + piece.end), piece.end
         words = said[start:end]
         if not _WORD.search(words):
             yield at + start, at + end, None, "empty"
             continue
         judgement = piece.judgement
         is_stated = judgement.keep >= threshold
-        if not is_stated and not categories.REMEMBER.search(words):
+        if not is_stated and not categories.asks_to_remember(words, turn.speaker):
             yield at + start, at + end, None, NOT_KEPT.get(_idle_kind(judgement), "says nothing that lasts")
             continue
         own = language_of(words) or language
-        sort = categories.sorted_by(words, judgement, own)
+        sort = categories.sorted_by(words, judgement, own, turn.speaker)
         carries = piece.carries or (heading if heading and not words.startswith(heading) else "")
         reason = f"{_KEPT[sort.category]} ({judgement.keep:.2f})" if is_stated else "was asked to be remembered"
         yield at + start, at + end, _proposition(turn, words, carries, sort, reason, judgement.tense, own, asked), ""
@@ -347,13 +414,24 @@ def _idle_kind(judgement: Judgement) -> str:
     return max(NOT_KEPT, key=lambda kind: judgement.kinds.get(kind, 0.0)) if judgement.kind in NOT_KEPT else ""
 
 
-def _mark(words: str) -> int:
-    """Return the length of a bullet or a number before the words of an item. The number of a date ("3. Mai") is no such mark."""
-    found = _MARK.match(words)
-    if found is None or found.end() == len(words):
+def _mark(text: str, start: int, end: int) -> int:
+    """Return the length of a bullet or a number before the words of an item.
+
+    A number followed by a point counts only in a list, beside the number before or after it: "1. FC Köln" is a name.
+    """
+    found = _MARK.match(text, start, end)
+    if found is None or found.end() == end:
         return 0
-    following = _WORDS.match(words, found.end())
-    return 0 if following and following.group().lower() in sentences.ORDINAL_MONTHS else found.end()
+    number = found["number"]
+    if number is None:
+        return found.end() - start
+    bare = len(found["before"])
+    if text[text.rfind("\n", 0, start) + 1 : start].strip():
+        return bare  # inside a line
+    near = [*_NUMBERED.findall(text, max(0, start - _NEAR), start), *_NUMBERED.findall(text, end, end + _NEAR)]
+    following = _WORDS.match(text, found.end(), end)
+    is_date = following is not None and following.group().lower() in sentences.ORDINAL_MONTHS
+    return found.end() - start if not is_date and {str(int(number) - 1), str(int(number) + 1)} & set(near) else bare
 
 
 def _with_captions(said: str, found: list[Piece], threshold: float) -> list[Piece]:
@@ -401,7 +479,8 @@ def _proposition(
     who = named(turn.speaker)
     head = f"{who[:1].upper()}{who[1:]}: " if who.startswith("the ") else f"{who}: "
     text = f"{head}{words} [{carries}]" if carries else f"{head}{words}"
-    event = _event(words, turn, tense, language)
+    is_part = sort.kind is Kind.PROPOSITION and is_assistant(turn.speaker)
+    event = None if is_part else _event(words, turn, tense, language)  # a part of an answer tells of many things
     return Proposition(
         text=text,
         words_at=(len(head), len(head) + len(words)),
@@ -419,6 +498,6 @@ def _proposition(
 
 
 def _event(words: str, turn: Turn, tense: str, language: str) -> tuple[datetime, datetime] | None:
-    if turn.at is None or is_assistant(turn.speaker):
+    if turn.at is None:
         return None
     return resolve(words, turn.at, language=language, tense=tense)

@@ -31,7 +31,7 @@ _BEFORE_NUMBERS = word_set(
     "no nr nos fig figs eq vol vols pp p art sec ch chap op ext tel jan feb mar apr jun jul aug sep sept oct nov dec"
 )
 # Sometimes at the end: then the next word is one that begins sentences.
-_ENDINGS = word_set("etc inc ltd co corp jr esq a.m p.m am pm b.c a.d ph.d m.d b.a m.a u.s u.k usw etc и.т.д")
+_ENDINGS = word_set("ave blvd bldg etc inc ltd co corp jr esq a.m p.m am pm b.c a.d ph.d m.d b.a m.a u.s u.k usw etc и.т.д")
 _OPENERS = word_set(
     "i i'm i've i'll i'd we we're we've they they're he he's she she's it it's you you're this that that's"
     " these those"
@@ -44,8 +44,19 @@ _SUBJECTS = word_set("i i'm i've i'll i'd we we're we've they they're he he's sh
 """Words that begin a sentence also where nobody writes capitals: "i'm 34. i live in graz"."""
 
 _ORDINAL = re.compile(r"(?:\d{1,2}\.){0,2}\d{1,4}")
-_COUNTED = re.compile(r"\b(?:der|die|das|dem|den|des|zum|vom|beim)\s{1,2}\d{1,2}$", re.IGNORECASE)
-"""A number after a German article, as in "das 2. Mal"."""
+_COUNTED = re.compile(
+    r"\b(?:(?P<doubtful>(?<![iI] )am|im)|der|die|das|dem|den|des|zum|zur|vom|beim|ins|ans|bis|seit|ab|jede[mnrs]?"
+    r"|(?:k?ein|mein|dein|sein|ihr|unser)e?[mnrs]?)\s{1,2}(?:\d{1,2}\.\s?)?\d{1,2}$",
+    re.IGNORECASE,
+)
+"""A number after a German article, as in "das 2. Mal"; "am 3" and "im 2" may be English too."""
+_DATE = re.compile(r"\b\d{1,2}\.\d{1,2}\.$")
+_SUBJECTS_GERMAN = word_set("ich wir er sie es du dann danach aber und doch")
+_DEGREE = re.compile(r"\b(?:Dr|Prof|Dipl|Mag)\.[ -](?:[a-z]{2,6}\.[ -]){0,2}[a-z]{2,6}$")
+"""A German title with its faculty, as in "Dr. med. Huber"."""
+_MEASURED = re.compile(r"\d\s?(?:ft|in|lbs?|oz|km|cm|kg)$", re.IGNORECASE)
+_AFTER_NUMBER_SIGN = word_set("is was are of for")
+"""Words after "no." by which it is a number: "the house no. is 12"."""
 ORDINAL_MONTHS = word_set(
     "januar jänner februar märz april mai juni juli august september oktober november dezember jan feb mär apr jun jul aug sep"
     " sept okt nov dez januari februari maart mei augustus tammikuuta leden únor enero"
@@ -64,7 +75,10 @@ _STOP = re.compile(
 )
 _PICTURES = re.compile(f"(?:\\s*[{_EMOJI}]+)+")
 # Lengths are bounded so that an opening mark without its partner costs only a short scan.
-_INSIDE = re.compile(r'"[^"\n]{1,300}"|“[^“”\n]{1,300}”|«[^«»\n]{1,300}»|\([^()\n]{1,300}\)|\[[^\[\]\n]{1,500}\]')
+_INSIDE = re.compile(
+    r'"[^"\n]{1,300}"|“[^“”\n]{1,300}”|«[^«»\n]{1,300}»|\([^()\n]{1,300}\)|\[[^\[\]\n]{1,500}\]'
+    r"|\b\d{1,2}\. \d{1,2}\. ?\d{4}\b"  # 7. 11. 1984
+)
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]+$")
 _ITEM_NUMBER = re.compile(r":\s{1,4}\d{1,2}$")  # "Tips: 1. Stretch"
 _NEXT_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -176,10 +190,33 @@ def _ends_sentence(text: str, mark: re.Match[str], end: int) -> bool:
     if sign != ".":
         return not word[:1].islower() or sign[0] not in ".…!?"  # "well… no", '"Stop!" he said'
     looked_at = max(0, mark.start() - _WORD_LOOK_BACK)
-    if _ITEM_NUMBER.search(text, looked_at, mark.start()) or (word and _COUNTED.search(text, looked_at, mark.start())):
+    if _ITEM_NUMBER.search(text, looked_at, mark.start()) or _is_counted(text, looked_at, mark.start(), word):
+        return False
+    if word and (_DEGREE.search(text, looked_at, mark.start()) or _is_measure(text, looked_at, mark.start(), word)):
         return False
     last = _LAST_WORD.search(text, looked_at, mark.start())
     return last is None or _is_no_abbreviation(last.group().lower(), word)
+
+
+def _is_counted(text: str, start: int, end: int, following: str) -> bool:
+    """Return True for a German ordinal before the word that it counts: "im 2. Stock", and not "im 34. I live in Graz"."""
+    found = _COUNTED.search(text, start, end)
+    if found is None or not following:
+        return False
+    plain = following.lower().replace("’", "'")
+    return plain not in _SUBJECTS_GERMAN and not (found["doubtful"] and plain in _OPENERS)
+
+
+def ends_in_ordinal(text: str) -> bool:
+    """Return True for words that end in a German ordinal with its point: "am 3.", "zum 31.12."."""
+    said = text.rstrip()[-_WORD_LOOK_BACK:]
+    return said.endswith(".") and (_COUNTED.search(said[:-1]) is not None or _DATE.search(said) is not None)
+
+
+def _is_measure(text: str, start: int, end: int, following: str) -> bool:
+    """Return True for a unit in the midst of a sentence: "5 ft. 9 in. tall"."""
+    goes_on = following[0].isdigit() or (following[0].islower() and following.replace("’", "'") not in _OPENERS)
+    return goes_on and _MEASURED.search(text, start, end) is not None
 
 
 def _is_no_abbreviation(last: str, following: str) -> bool:
@@ -188,6 +225,10 @@ def _is_no_abbreviation(last: str, following: str) -> bool:
         return False  # "am 3. Mai", "zum 31.12. kündbar"
     if last in _TITLES or (last in _BEFORE_NUMBERS and following[:1].isdigit()):
         return False
+    if last == "no" and following in _AFTER_NUMBER_SIGN:
+        return False
+    if last.endswith("str") and (following[:1].isdigit() or following[:1].islower()):
+        return False  # "Bahnhofstr. 12"
     if last in _ENDINGS or ("." in last and len(last.rsplit(".", 1)[1]) == 1) or (len(last) == 1 and last.isalpha()):
         return not following or (following[0].isupper() and following.lower().replace("’", "'") in _OPENERS)
     return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from engram.text.terms import word_set
 
 IRREGULAR_PAST = word_set("""
@@ -26,8 +28,19 @@ def is_past(word: str) -> bool:
     return word in IRREGULAR_PAST or (len(word) > 3 and word.endswith("ed") and word not in _NOT_PAST)
 
 
-ASSISTANTS = frozenset({"assistant", "ai", "bot", "system", "model"})
+ASSISTANTS = frozenset(
+    {"assistant", "ai", "bot", "system", "model", "ai assistant", "llm", "chatgpt", "gpt", "copilot", "gemini"}
+)
+_MODEL = re.compile(
+    r"(?:chat ?gpt|gpt|claude|gemini|llama|mistral|mixtral|qwen|deepseek|grok|gemma|phi) ?"
+    r"(?:v?\d|opus|sonnet|haiku|pro\b|flash|mini|turbo|code|chat|instruct)[\w :]*|o\d(?: mini| pro)?"
+)
+"""The name of a language model with its version. "Claude" alone is a person's name too, unless a program wrote it small."""
+_TOOLS = frozenset({
+    "tool", "function", "system", "bash", "shell", "terminal", "console", "stdout", "stderr", "ipython", "code interpreter",
+})  # fmt: skip
 _USERS = frozenset({"user", "human", "me", ""})
+_SEPARATOR = re.compile(r"[\s_.-]+")
 
 
 def named(speaker: str) -> str:
@@ -35,8 +48,16 @@ def named(speaker: str) -> str:
     name = " ".join(speaker.split())
     if name.lower() in _USERS:
         return "the user"
-    return "the assistant" if name.lower() in ASSISTANTS else name
+    return "the assistant" if is_assistant(name) else name
 
 
 def is_assistant(speaker: str) -> bool:
-    return " ".join(speaker.split()).lower() in ASSISTANTS
+    """Return True for the role of an assistant, and for the name of a language model."""
+    name = _SEPARATOR.sub(" ", speaker.lower()).strip()
+    return name in ASSISTANTS or speaker.strip() == "claude" or _MODEL.fullmatch(name) is not None
+
+
+def is_tool(speaker: str) -> bool:
+    """Return True for the role of a tool, whose words are the output of a program."""
+    name = _SEPARATOR.sub(" ", speaker.lower()).strip()
+    return name in _TOOLS or name.startswith(("tool ", "function "))
