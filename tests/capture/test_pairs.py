@@ -40,7 +40,7 @@ def only(memories: list[Memory]) -> Memory:
 
 def test_a_statement_in_other_words_corroborates_the_known_one(mem: Engram) -> None:
     say(mem, "our team standup is at nine every morning", 0)
-    say(mem, "every morning at nine our team has standup", 5)
+    say(mem, "the team meets for standup each morning, nine o'clock", 5)
     kept = only(list(mem.list()))
     assert kept.corroborations == 1
     assert set(kept.refs) == {"r0", "r5"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from hand_clock import HandClock
-from recall.vaults import KEY
+from recall.vaults import KEY, NO_PAIRS
 
 import engram
 from engram.dream.limits import DreamLimits
@@ -34,7 +34,7 @@ def mem(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
         "ram_critical_mib": 200_000,
     }
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now) as mem:
-        mem.settings.tune(DreamLimits(dream_probes=12))
+        mem.settings.tune(DreamLimits(dream_probes=12), NO_PAIRS)
         yield mem
 
 
@@ -44,7 +44,7 @@ def filled(tmp_path: Path, clock: HandClock) -> Iterator[Engram]:
     given = {"backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "dream": False}
     embedder = hashing_embedder()
     with engram.open(tmp_path / "vault", key=KEY, agent="rex", settings=given, clock=clock.now, embedder=embedder) as mem:
-        mem.settings.tune(DreamLimits(dream_probes=12))
+        mem.settings.tune(DreamLimits(dream_probes=12), NO_PAIRS)
         for text in FILLING:
             mem.remember(text)
         assert mem.warm()

@@ -11,11 +11,14 @@ import engram
 from engram.engine import Engram
 from engram.models import catalogue
 from engram.models.embedders import CallableEmbedder, Embedder, OnnxEmbedder, hashing_embedder
+from engram.rules.pairs import PairWeights
 from engram.store.limits import StoreLimits
 from engram.store.sqlite.store import SqliteStore
 from engram.types import Memory, Policy, Reader, Role
 
 KEY = bytes(range(32))
+NO_PAIRS = PairWeights(most_at_once=0, most_at_rest=0)
+"""For vaults whose encoder knows words only: there statements of one pattern lie so near that all of them would be compared."""
 OWNER = Reader(policy=Policy.ALL, role=Role.OWNER)
 MODELS = os.environ.get("ENGRAM_MODELS", "")  # read before the tests' own world hides it
 NO_MODEL = "the encoder is not installed (ENGRAM_MODELS)"
@@ -54,7 +57,8 @@ def open_engram(
     given = {"model": "none", "backup_hours": 0, "harden_process": False, "close_on_sigterm": False, "agent": agent}
     # with patience for a loaded machine
     patient = {"write_patience_s": 60.0, **given, **settings}
-    mem = Engram.open(path, key=KEY, embedder=made, settings=patient, tuning=[StoreLimits(read_patience_s=60.0), *tuning])
+    tuned = [StoreLimits(read_patience_s=60.0), NO_PAIRS, *tuning]
+    mem = Engram.open(path, key=KEY, embedder=made, settings=patient, tuning=tuned)
     if mem._vault.index is not None:  # there is none over the vectors of another model
         settle(mem)
     return mem

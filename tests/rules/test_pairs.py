@@ -22,13 +22,19 @@ WEIGHTS = PairWeights(same=0.8, replaces=0.7, challenges=0.4)
     ],
 )
 def test_a_pair_has_one_relation(same: float, replaces: float, expected: Relation) -> None:
-    assert relation(PairJudgement(same, replaces), "I live in Rome", "I live in Oslo", WEIGHTS) is expected
+    assert relation(PairJudgement(same, replaces), "I live in Rome", "home is Rome for me", WEIGHTS) is expected
 
 
 def test_statements_with_different_numbers_are_never_the_same() -> None:
     sure = PairJudgement(0.99, 0.0)
     assert relation(sure, "rent is 900", "the rent is 950", WEIGHTS) is Relation.NEITHER
     assert relation(sure, "rent is 900", "the rent is 900", WEIGHTS) is Relation.SAME
+
+
+def test_statements_that_differ_in_a_telling_word_are_never_the_same() -> None:
+    sure = PairJudgement(0.99, 0.0)
+    assert relation(sure, "Milk is sold on Mondays", "Milk is bought on Mondays", WEIGHTS) is Relation.NEITHER
+    assert relation(sure, "Milk is sold on Mondays", "Milk is really sold on Mondays", WEIGHTS) is Relation.SAME
 
 
 @pytest.mark.parametrize(
@@ -40,7 +46,8 @@ def test_figures_differ_where_both_have_some(one: str, other: str, expected: boo
 
 
 def test_a_pinned_memory_is_challenged_at_most() -> None:
-    new, old, pinned = Memory(text="new", id="n"), Memory(text="old", id="o"), Memory(text="pinned", id="p", pinned=True)
+    new = Memory(text="the office moved out of town last week", id="n")
+    old, pinned = Memory(text="our office is in Porto", id="o"), Memory(text="office in Porto, always", id="p", pinned=True)
     sure = [(one, Replacement(one.id, True, "because")) for one in (old, pinned)]
     decided = replaced(new, sure, WEIGHTS)
     assert decided.superseded == (("o", "because"),)

@@ -22,10 +22,11 @@ from engram.models.embedders import Embedder, Vectors
 from engram.models.pair_reader import PairReader, shared_pair_reader
 from engram.rules.duplicates import DuplicateWeights
 from engram.rules.pairs import PairWeights, Relation, least_cosine
+from engram.rules.wording import adds_nothing, overlap
 from engram.settings import LiveSettings
 from engram.store.ports import Store
 from engram.text.english.grammar import is_assistant, named
-from engram.text.terms import day_of, digest_of, identity_of, marks, word_set, words
+from engram.text.terms import day_of, digest_of, identity_of
 from engram.types import Fact, Kind, Memory, Policy, Proposition, Reader, Replacement, Source
 from engram.values.frozen import field, frozen, mutable, replace
 
@@ -286,7 +287,7 @@ def surprise(near: Nearest | None, cosines: Vectors) -> float:
 
 def says_the_same(said: str, known: str, weights: DuplicateWeights) -> bool:
     """May these words, whose vectors are near, be taken for one statement?"""
-    return _overlap(known, said) >= weights.duplicate_overlap and adds_nothing(said, known)
+    return overlap(known, said) >= weights.duplicate_overlap and adds_nothing(said, known)
 
 
 def _repeats(candidate: Candidate, known: Memory | Proposition, weights: DuplicateWeights) -> bool:
@@ -391,55 +392,9 @@ def _fetched(store: Store, here: Reader, close: dict[int, list[int]]) -> dict[in
     return {memory.key: memory for memory in store.memories.fetch(here, keys)} if keys else {}
 
 
-def _overlap(one: str, other: str) -> float:
-    a, b = (set(_spelt(text)) - {"now"} for text in (one, other))
-    return len(a & b) / len(a | b) if a | b else 0.0
-
-
-def adds_nothing(said: str, known: str) -> bool:
-    """Does `known` hold the words of `said` in their order, its names, numbers and signs as written, and both or neither turned?
-
-    The encoder does not tell "May 5" from "May 6", "allergic" from "not allergic" (cosine .92 to .97), "before dinner" from
-    "after dinner" or who chased whom: what differs in a number, a name, a direction, a sign, the order or any word but the
-    lightest is news, and a second row is better than a lost truth.
-    """
-    new, old = ([term for term in _spelt(text) if term not in _LIGHT] for text in (said, known))
-    if set(new) & _TURNS != set(old) & _TURNS or marks(said) != marks(known):
-        return False
-    return _in_order(new, old) and _in_order(_NAMED.findall(said), _NAMED.findall(known))
-
-
-def _spelt(text: str) -> list[str]:
-    """The words in one spelling, where they have two."""
-    return [_SPELLINGS.get(word, word) for word in words(text)]
-
-
-def _in_order(some: Sequence[str], of: Sequence[str]) -> bool:
-    """Are these among those, in the same order?"""
-    rest = iter(of)
-    return all(word in rest for word in some)
-
-
-_LIGHT = word_set("a an the this that and also too really very so just truly quite actually totally now")
-# By name: a rule for -our would make "for" of "four".
-_SPELLINGS = {
-    british: british.replace("our", "or")
-    for british in word_set(
-        "colour colours coloured favour favours favourite favourites flavour flavours honour honours humour labour neighbour"
-        " neighbours neighbourhood behaviour behaviours harbour rumour rumours vapour"
-    )
-} | {"centre": "center", "theatre": "theater", "grey": "gray", "programme": "program", "jewellery": "jewelry", "tyre": "tire"}
-_TURNS = word_set(
-    """
-    not no never none nothing nobody neither nor cannot don doesn didn isn aren wasn weren won can t without
-    hardly barely scarcely rarely seldom almost nearly less few only except but if unless until may might could would should
-    maybe perhaps probably used stopped quit former ex wants want wanted plans plan hopes hope tried
-    """
-)
 _USER = "The user"
 _QUOTED_WORDS = 4
 _WORDS_AROUND = 8  # more words around a quotation say something of their own
 _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„\n]{12,400})[\"”»“]")
 _QUOTED_WHOLE = re.compile(r"[\"“«„][^\"“”«»„]+[\"”»“]?[.,!?…]*")
 _QUOTE = re.compile(r"^[ \t>|*\"“«„]{1,16}|[\"”»“]$", re.MULTILINE)
-_NAMED = re.compile(r"[-−]?\b\d[\w.,:]*|\b[^\W\d_a-z]\w*")

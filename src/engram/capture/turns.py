@@ -139,7 +139,7 @@ def muse(thoughts: Sequence[Turn], settings: Settings, reading: Reading) -> Hear
 
 
 def _is_urgent(proposition: Proposition) -> bool:
-    return proposition.category in _URGENT or categories.REMEMBER.search(proposition.words) is not None
+    return proposition.category in _URGENT or categories.asks_to_remember(proposition.words, proposition.speaker)
 
 
 def _within_tier(statement: Statement, turn: Turn, previous: Turn | None) -> Statement:

@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from engram.capture.duplicates import adds_nothing
 from engram.capture.pairs import PairCandidate, Related, is_later, may_pair, relations
 from engram.dream.invariants import TRUST, may_merge, may_replace
 from engram.dream.job import Job, JobContext, JobPage, by_scope
 from engram.index.terms import TermPlanner
 from engram.models.pair_reader import shared_pair_reader
-from engram.rules.duplicates import means_the_same
-from engram.rules.pairs import PairWeights, Relation, least_cosine, reason
+from engram.rules.pairs import PairWeights, Relation, least_cosine, reason, same_words
 from engram.text.english.grammar import named
 from engram.text.terms import day_of, terms
 from engram.types import Kind, Memory
@@ -40,7 +38,7 @@ def page(context: JobContext, cursor: Cursor) -> JobPage:
     for memory, neighbours in found:
         for neighbour in neighbours:
             _retire(retired, memory, neighbour, is_duplicate)
-    related = _related(context, found, retired)
+    related = _related(context, found, retired) if context.index is not None else []  # shared words alone say too little
     for earlier, later, _ in (one for one in related if one[2].relation is Relation.SAME):
         _retire(retired, earlier, later, _is_of_one_sort)
     successors = set(retired.values())
@@ -64,7 +62,7 @@ def _related(
     context: JobContext, found: Sequence[tuple[Memory, Sequence[Memory]]], retired: Mapping[str, str]
 ) -> list[tuple[Memory, Memory, Related[int]]]:
     """Return the pairs that the model has something to say about, as earlier memory, later memory and relation."""
-    weights = replace(context.pair_weights, most_at_once=_NEIGHBOURS)
+    weights = replace(context.pair_weights, most_at_once=context.pair_weights.most_at_rest)
     pairs: dict[tuple[int, int], PairCandidate[int]] = {}
     by_key: dict[int, Memory] = {}
     for memory, neighbours in found:
@@ -108,17 +106,12 @@ def is_duplicate(old: Memory, successor: Memory) -> bool:
     if not (_is_a_statement(old) and _is_a_statement(successor)):
         return False
     alike = (old.kind, old.tier, named(old.speaker)) == (successor.kind, successor.tier, named(successor.speaker))
-    return alike and day_of(old) == day_of(successor) and _means_the_same(old.text, successor.text)
+    return alike and day_of(old) == day_of(successor) and same_words(old.text, successor.text)
 
 
 def _is_a_statement(memory: Memory) -> bool:
     """False for skills and recorded episodes, which consist of more than their text."""
     return memory.kind is not Kind.SKILL and memory.category != EPISODE
-
-
-def _means_the_same(first: str, second: str) -> bool:
-    """True if neither text adds to the other; a longer one may mean something else ("is ready", "is ready for review")."""
-    return means_the_same(first, second) or (adds_nothing(first, second) and adds_nothing(second, first))
 
 
 def _preference(memory: Memory) -> tuple[bool, int, int, int, int]:

@@ -14,6 +14,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from engram.rules.abridgement import content_words
+from engram.rules.duplicates import means_the_same
+from engram.rules.wording import adds_nothing, overlap
 from engram.text.terms import marks, word_set, words
 from engram.types import Edge, Memory, Proposition, Replacement
 from engram.values.facts import CONTRADICTS, OUTDATES, SUPERSEDES, Consequences
@@ -29,11 +32,13 @@ class PairWeights:
 
     neighbours: int = 10  # nearest memories that a statement is compared with
     least_likeness: float = 0.53  # likeness from which two statements may have to do with each other: cosine over background
-    most_at_once: int = 4  # pairs of a statement that are read while it is captured; the rest is read at rest
+    most_at_once: int = 4  # pairs of a statement that are read while it is captured
+    most_at_rest: int = 10  # pairs of a statement that are read at rest
     longest: int = 280  # characters: a longer text is no single statement
-    same: float = 0.94
-    replaces: float = 0.92
-    challenges: float = 0.38
+    same: float = 0.91
+    replaces: float = 0.9
+    challenges: float = 0.3
+    worded: float = 0.6  # share of common words from which the words decide whether two statements are the same
     alike: float = 0.5  # share of common words from which a replaced statement is challenged rather than superseded
 
 
@@ -55,11 +60,13 @@ def relation(judgement: PairJudgement, earlier: str, later: str, weights: PairWe
     """Return the effect of the later statement.
 
     Whatever the model says, statements are not the same if their numbers differ, or if the same people or things change places in
-    them ("I owe Marek", "Marek owes me"): a second memory is a smaller harm than a lost one.
+    them ("I owe Marek", "Marek owes me"). Of statements that differ in a word or two the model cannot tell "sold" from "bought":
+    there every word must be equal, light or a close synonym. A second memory is a smaller harm than a lost one.
     """
     if judgement.same >= weights.same and judgement.same > judgement.replaces:
         equal = same_figures(earlier, later) and not change_places(earlier, later)
-        return Relation.SAME if equal else Relation.NEITHER
+        reworded = overlap(earlier, later) < weights.worded
+        return Relation.SAME if equal and (reworded or same_words(earlier, later)) else Relation.NEITHER
     if judgement.replaces >= weights.replaces:
         return Relation.REPLACES
     return Relation.CHALLENGES if judgement.replaces >= weights.challenges else Relation.NEITHER
@@ -111,10 +118,9 @@ _CALENDAR = word_set(
 )
 
 
-def overlap(one: str, other: str) -> float:
-    """Return the share of common words."""
-    first, second = set(words(one)), set(words(other))
-    return len(first & second) / len(first | second) if first | second else 0.0
+def same_words(one: str, other: str) -> bool:
+    """Return True if each word of one text is in the other, light, or a close synonym."""
+    return means_the_same(one, other) or (adds_nothing(one, other) and adds_nothing(other, one))
 
 
 def shown(statement: Memory | Proposition) -> str:
@@ -135,12 +141,14 @@ def reason(replaces: float) -> str:
 def replaced(memory: Memory, earlier: Sequence[tuple[Memory, Replacement]], weights: PairWeights) -> Consequences:
     """Return what follows for the memories that a new one replaces.
 
-    Surely replaced ones are superseded. A pinned one, and one that differs from the new one in a word or two, is only challenged:
-    such statements may be about two things. Of a sure challenge the edge is `outdates`, of an unsure one `contradicts`.
+    Surely replaced ones are superseded. A pinned one is only challenged, and so is one that differs from the new one in a word or
+    two, or shares no telling word with it: such statements may be about two things. Of a sure challenge the edge is
+    `outdates`, of an unsure one `contradicts`.
     """
     edges, superseded, challenged = [], [], []
     for old, one in earlier:
-        spared = old.pinned or overlap(old.words, memory.words) >= weights.alike
+        shares = not set(content_words(old.words)).isdisjoint(content_words(memory.words))
+        spared = old.pinned or not shares or overlap(old.words, memory.words) >= weights.alike
         if one.sure and not spared:
             superseded.append((old.id, one.reason))
         else:

@@ -37,7 +37,7 @@ def _notes(mem: Engram, given: RememberInput, stored: Memory) -> Iterator[str]:
 
 
 def _is_known(text: str, stored: str) -> bool:
-    from engram.capture.duplicates import adds_nothing  # late: most commands do without
+    from engram.rules.wording import adds_nothing  # late: most commands do without
 
     return adds_nothing(text, stored)
 
