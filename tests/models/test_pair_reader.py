@@ -27,7 +27,7 @@ def test_a_judgement_is_made_of_probabilities(earlier: str, later: str) -> None:
 def test_a_statement_says_the_same_as_itself_and_nothing_of_another_matter() -> None:
     said = "the standup is at nine"
     same, other = READER.judge([(said, said), (said, "my cousin keeps bees in Umbria")])
-    assert same.same > 0.9 > 0.1 > other.same
+    assert same.same > 0.5 > 0.1 > other.same
     assert other.replaces < 0.2
 
 

@@ -219,7 +219,7 @@ def test_shell_completion_offers_names_without_help_texts(shell: str, tmp_path: 
     script = f"{SHELLS[shell]}\n{ask} engram re\necho\n{ask} engram mcp install --client c"
     done = subprocess.run([shell, "-c", script], capture_output=True, text=True, timeout=120)
     commands, clients = (sorted(line.partition("\t")[0] for line in part.splitlines()) for part in done.stdout.split("\n\n"))
-    assert commands == ["reason", "recall", "record", "relate", "remember", "restore", "restore-backup", "resume"]
+    assert commands == ["reason", "recall", "record", "relate", "remember", "restore", "restore-backup", "resume", "review"]
     assert clients == ["claude-code", "claude-desktop", "codex", "cursor"]
 
 

@@ -560,6 +560,19 @@ def test_statuses_leave_a_history(store: Store, clock: HandClock) -> None:
     assert [c.at for c in store.memories.status_history(ME, kept.id)] == [clock.now() - timedelta(seconds=1), clock.now()]
 
 
+def test_a_review_sets_the_status_and_a_confirmation_corroborates(store: Store) -> None:
+    kept = keep(store, "a")[0]
+    doubted = store.memories.review(ME, kept.id, Status.CHALLENGED, "disputed")
+    assert (doubted.status, doubted.corroborations) == (Status.CHALLENGED, 0)
+    sure = store.memories.review(ME, kept.id, Status.ACTIVE, "confirmed", confirmed=True)
+    assert (sure.status, sure.corroborations) == (Status.ACTIVE, 1)
+    assert sure.confidence >= kept.confidence
+    assert [one.reason for one in store.memories.status_history(ME, kept.id)] == ["disputed", "confirmed"]
+    with pytest.raises(NotFound):
+        store.memories.review(Reader(Scope(agent="eve")), kept.id, Status.INVALIDATED, "not hers")
+    assert store.memories.get(ME, [kept.id])[0].status is Status.ACTIVE
+
+
 def test_setting_a_status_that_it_has_changes_nothing(store: Store) -> None:
     kept = keep(store, "a")[0]
     before = state(store)
