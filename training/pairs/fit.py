@@ -69,7 +69,6 @@ def main() -> None:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     files = [list(read(path)) for path in given.train]
-    said = [[pair.earlier for group in file for pair in group] for file in files]
     held = [pair for path in given.held for group in read(path) for pair in group]
     network = PairNetwork(given.base, given.layers)
     if given.start:
@@ -87,7 +86,7 @@ def main() -> None:
     weight = torch.tensor([1.0, 1.5, 1.5])
     for epoch in range(given.epochs):
         network.train()
-        pairs = [varied(pair, dice, words) for file, words in zip(files, said, strict=True) for group in file for pair in group]
+        pairs = [varied(pair, dice) for file in files for group in file for pair in group]
         pairs += [pair for file in files for pair in (*joined(file, dice, 0.3), *repeated(file, dice, 0.06))]
         seen = 0.0
         for batch in batches(pairs, dice):

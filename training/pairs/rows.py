@@ -53,34 +53,12 @@ def spoken(dice: random.Random, text: str) -> str:
     return text
 
 
-def varied(pair: Pair, dice: random.Random, others: Sequence[str] = ()) -> Pair:
-    """Return a training pair with its spelling varied, so that neither neat nor ragged speech gives the label away.
-
-    A pair of the same meaning is read in either order. `others`: statements whose words may stand around these, as in real talk.
-    """
-    earlier, later = (ragged(dice, spoken(dice, text), others) for text in (pair.earlier, pair.later))
+def varied(pair: Pair, dice: random.Random) -> Pair:
+    """Return a training pair with its spelling varied; a pair of the same meaning is read in either order."""
+    earlier, later = spoken(dice, pair.earlier), spoken(dice, pair.later)
     if pair.label == SAME and dice.random() < 0.5:
         earlier, later = later, earlier
     return Pair(earlier, later, pair.label, pair.kind, pair.language, pair.author, pair.made)
-
-
-def ragged(dice: random.Random, text: str, others: Sequence[str]) -> str:
-    """Return a statement as capture cuts it: with a beginning that joins it to something, or with carried words in brackets.
-
-    Of a statement that has carried words already they are taken away as often as not.
-    """
-    head, mark, _ = text.partition(" [")
-    if mark:
-        return head if dice.random() < 0.5 else text
-    if others and dice.random() < 0.25:
-        carried = dice.choice(others).split()[: dice.randint(2, 7)]
-        text = f"{text} [{' '.join(carried)}]"
-    if dice.random() < 0.15:
-        text = f"{dice.choice(_OPENINGS)} {text}"
-    return text
-
-
-_OPENINGS = ("and", "so", "also", "btw", "oh and", "ok so", "anyway,", "well,", "fyi", "update:", "notes:", "but")
 
 
 def joined(groups: Sequence[list[Pair]], dice: random.Random, share: float) -> list[Pair]:
