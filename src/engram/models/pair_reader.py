@@ -13,13 +13,12 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from importlib.resources import as_file, files
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engram.errors import EmbedderUnavailable, EngramError
-from engram.models.embedders import runtime
+from engram.models.bundled import read_model, session_of, tokenizer_of
 from engram.values.frozen import frozen
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class PairReader:
         if self._weights is None:
             with self._lock:
                 if self._weights is None:
-                    self._weights = _weights(self._folder)
+                    self._weights = read_model("pair", self._folder, _read_weights)
         return self._weights
 
 
@@ -100,36 +99,12 @@ class _Weights:
     sep: int
 
 
-def _weights(folder: Path | None) -> _Weights:
-    place = files("engram.models").joinpath("pairs") if folder is None else folder
-    try:
-        return _read_weights(place)
-    except EngramError:
-        raise
-    except Exception as error:  # the tokenizer and the runtime raise bare exceptions for a damaged file
-        raise EmbedderUnavailable(
-            f"the pair model cannot be read ({type(error).__name__}).", way_out="Install engram-local again."
-        ) from error
-
-
 def _read_weights(place: Traversable) -> _Weights:
-    from tokenizers import Tokenizer  # late, as the runtime
-
     card = json.loads(place.joinpath("card.json").read_text("utf-8"))
-    words = files("engram.models").joinpath("statements", "tokenizer.json").read_text("utf-8")
-    tokenizer = Tokenizer.from_str(words)
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    onnx = runtime()
-    options = onnx.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # the arena never frees the memory of the largest input
-    options.log_severity_level = 3
-    with as_file(place.joinpath("model.onnx")) as path:  # by its path: bytes would be held a second time
-        session = onnx.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    tokenizer = tokenizer_of(files("engram.models").joinpath("statements"))
     labels = list(card["labels"])
     return _Weights(
-        session=session,
+        session=session_of(place, "model.onnx"),
         tokenizer=tokenizer,
         same=labels.index("same"),
         replaces=labels.index("replaces"),

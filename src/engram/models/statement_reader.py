@@ -11,14 +11,12 @@ import json
 import threading
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from engram.errors import EmbedderUnavailable, EngramError
-from engram.models.embedders import runtime
+from engram.models.bundled import read_model, session_of, tokenizer_of
 from engram.values.frozen import frozen
 
 if TYPE_CHECKING:
@@ -169,7 +167,7 @@ class StatementReader:
         if self._weights is None:
             with self._lock:
                 if self._weights is None:
-                    self._weights = _weights(self._folder)
+                    self._weights = read_model("statement", self._folder, _read_weights)
         return self._weights
 
 
@@ -199,37 +197,12 @@ class _Weights:
     unknown: int
 
 
-def _weights(folder: Path | None) -> _Weights:
-    place = files("engram.models").joinpath("statements") if folder is None else folder
-    try:
-        return _read_weights(place)
-    except EngramError:
-        raise
-    except Exception as error:  # the tokenizer and the runtime raise bare exceptions for a damaged file
-        raise EmbedderUnavailable(
-            f"the statement model cannot be read ({type(error).__name__}).", way_out="Install engram-local again."
-        ) from error
-
-
 def _read_weights(place: Traversable) -> _Weights:
-    from tokenizers import Tokenizer  # late, as the runtime
-
     card = json.loads(place.joinpath("card.json").read_text("utf-8"))
-    tokenizer = Tokenizer.from_str(place.joinpath("tokenizer.json").read_text("utf-8"))
-    onnx = runtime()
-    options = onnx.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # the arena never frees the memory of the largest input
-    options.log_severity_level = 3
-    sessions = []
-    for name in ("model.onnx", "judge.onnx"):
-        with as_file(place.joinpath(name)) as path:  # by its path: bytes would be held a second time
-            sessions.append(onnx.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = tokenizer_of(place)
     return _Weights(
-        session=sessions[0],
-        judge=sessions[1],
+        session=session_of(place, "model.onnx"),
+        judge=session_of(place, "judge.onnx"),
         tokenizer=tokenizer,
         kinds=tuple(card["kinds"]),
         tenses=tuple(card["tenses"]),
