@@ -18,7 +18,8 @@ import torch
 from network import POINTER, StatementNetwork
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.shape_inference import quant_pre_process
-from rows import BEFORE_TOKENS, KINDS, LETTERS, NAME_KINDS, TENSES, TURN_TOKENS, places, read
+from rows import BEFORE_TOKENS, KINDS, TENSES, TURN_TOKENS, places, read
+from torch import nn
 
 
 def glue(paths: list[Path], least: int = 4) -> list[str]:
@@ -56,6 +57,18 @@ def judge(network: StatementNetwork) -> onnx.ModelProto:
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
 
 
+class Reading(nn.Module):
+    """The part of the network that the package runs. Scores of names are left out until a network is fitted with them."""
+
+    def __init__(self, network: StatementNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, segments: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        states = self.network.encoder(input_ids=ids, attention_mask=mask, token_type_ids=segments).last_hidden_state
+        return self.network.borders(states), self.network.pointer(states), states
+
+
 def mean(states: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
     """Return the mean of the weights of networks that were fitted from the same beginning."""
     first = states[0]
@@ -79,17 +92,17 @@ def main() -> None:
     ids = torch.randint(1000, 2000, (2, 24))
     with tempfile.TemporaryDirectory() as folder:
         whole, ready = f"{folder}/whole.onnx", f"{folder}/ready.onnx"
-        inputs, outputs = ["ids", "mask", "segments", "letters"], ["borders", "pointer", "states", "names"]
+        inputs, outputs = ["ids", "mask", "segments"], ["borders", "pointer", "states"]
         axes = {0: "batch", 1: "tokens"}
         torch.onnx.export(
-            network, (ids, torch.ones_like(ids), torch.zeros_like(ids), torch.zeros(2, 24, LETTERS)), whole, dynamo=False,
+            Reading(network), (ids, torch.ones_like(ids), torch.zeros_like(ids)), whole, dynamo=False,
             opset_version=17, input_names=inputs, output_names=outputs, dynamic_axes=dict.fromkeys((*inputs, *outputs), axes),
         )  # fmt: skip
         quant_pre_process(whole, ready, skip_symbolic_shape=True)
         quantize_dynamic(ready, str(given.out / "model.onnx"), weight_type=QuantType.QInt8, per_channel=True, reduce_range=False)
     shutil.copy(Path(given.base) / "tokenizer.json", given.out / "tokenizer.json")
     card = {
-        "kinds": KINDS, "names": NAME_KINDS, "tenses": TENSES,
+        "kinds": KINDS, "tenses": TENSES,
         "pointer": POINTER, "before_tokens": BEFORE_TOKENS, "turn_tokens": TURN_TOKENS,
         "glue": glue(given.rows),
     }  # fmt: skip

@@ -176,11 +176,12 @@ def _pairs(
             day = _one_day(candidate.day, day_of(memory))
             if day and may_pair(later, memory, comparison.pairs) and is_later(candidate.at, memory):
                 yield PairCandidate(number, later, memory.id, memory, cosine)
-        for place, cosine in enumerate((rows[:row] @ rows[row]).tolist()):
+        cosines = rows[:row] @ rows[row]
+        for place in np.flatnonzero(cosines >= comparison.least_cosine).tolist():
             earlier = candidates[known[place]]
-            if cosine >= comparison.least_cosine and earlier.turn != candidate.turn and _one_day(candidate.day, earlier.day):
+            if earlier.turn != candidate.turn and _one_day(candidate.day, earlier.day):
                 if may_pair(later, earlier.statement.proposition, comparison.pairs):
-                    yield PairCandidate(number, later, known[place], earlier.statement.proposition, cosine)
+                    yield PairCandidate(number, later, known[place], earlier.statement.proposition, float(cosines[place]))
 
 
 def _echoed(known: Mapping[bytes, str], candidate: Candidate) -> str | None:

@@ -75,7 +75,7 @@ _FORM = (
     rf"(?:{_MANNER}|(?:only |just |mainly |mostly )?{_BY} {_THING}|{_AMOUNT})"
     rf"(?:(?:,|,? and|,? but| or) (?:(?:only |just )?(?:{_BY} )?{_THING}|{_MANNER})| {_BY} {_THING}){{0,2}}"
 )
-"""How an answer looks: its language, length, layout and tone."""
+"""Forms of an answer: its language, length, layout and tone."""
 _ANSWERS = r"(?:answers?|repl(?:y|ies)|responses?)"
 _WISH = (
     r"(?:(?:please|kindly|always|only|just|never|you (?:should|must|can|may)|i(?: would|['’]d) like you to|i want you to),? )"
