@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from measure import measure
 from network import KEEP, KIND, NEEDS, POINTER, TENSE, StatementNetwork, pooled
-from rows import LETTERS, Example, example, read
+from rows import LETTERS, NAME_KINDS, Example, example, read, rejoined
 from tokenizers import Tokenizer
 from torch.nn import functional
 
@@ -93,6 +93,7 @@ def main() -> None:
     ask.add_argument("--rate", type=float, default=8e-5)
     ask.add_argument("--train", nargs="+", type=Path, required=True)
     ask.add_argument("--held", nargs="*", type=Path, default=[])
+    ask.add_argument("--names", nargs=2, type=Path, action="append", default=[], metavar=("LABELS", "SET"))
     ask.add_argument("--out", type=Path)
     ask.add_argument("--start", type=Path, help="go on from a fitted network")
     ask.add_argument("--seed", type=int, default=1)
@@ -104,6 +105,10 @@ def main() -> None:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     rows = [row for path in given.train for row in read(path)]
+    rows += [row for labels, talk in given.names for row in rejoined(labels, talk)]
+    pool: dict[str, list[str]] = {kind: [] for kind in NAME_KINDS}
+    for surface, kind in (name for row in rows for name in row.get("names", ())):
+        pool[kind].append(surface)
     held = [row for path in given.held for row in read(path)]
     network = StatementNetwork(given.base, given.layers)
     if given.start:
@@ -120,7 +125,7 @@ def main() -> None:
     begin = time.monotonic()
     for epoch in range(given.epochs):
         network.train()
-        examples = [e for row in rows if (e := example(row, tokenizer, dice)) is not None]
+        examples = [e for row in rows if (e := example(row, tokenizer, dice, pool)) is not None]
         seen = 0.0
         count = math.ceil(len(examples) / 16)
         for batch in batches(examples, 16, dice):

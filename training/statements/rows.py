@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import re
@@ -106,6 +107,45 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
+def rejoined(labels: Path, talk: Path) -> Iterator[dict[str, Any]]:
+    """Yield the labelled turns of a public set as rows: the labels lie in `names/` by store and reference, the texts in the set.
+
+    Of a long turn the first characters are labelled.
+    """
+    wanted = {(row["store"], row["ref"]): row for row in read(labels)}
+    for store in map(json.loads, gzip.decompress(talk.read_bytes()).decode().strip().split("\n")):
+        before = ""
+        for turn in store["turns"]:
+            row = wanted.get((store["store"], turn["ref"]))
+            if row is not None:
+                names = [name[:2] for name in row["names"]]
+                yield {
+                    "text": turn["text"][: row["characters"]], "speaker": turn["speaker"], "before": before, "names": names,
+                    "doubt": [name[0] for name in row.get("doubt", ())],
+                }  # fmt: skip
+            before = turn["text"]
+
+
+def renamed(row: dict[str, Any], pool: dict[str, list[str]], dice: random.Random) -> dict[str, Any]:
+    """Return a row with some of its names exchanged for others of their kind, in the text, its pieces and what they carry."""
+    new: dict[str, str] = {}
+    for surface, kind in row["names"]:
+        if dice.random() < 0.5 and len(surface) > 2:
+            other = dice.choice(pool[kind])
+            new[surface] = other.lower() if surface.islower() else other
+    if not new:
+        return row
+    pattern = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(new, key=len, reverse=True)))
+
+    def said(text: str | None) -> str | None:
+        return text and pattern.sub(lambda match: new[match.group()], text)
+
+    pieces = [{**piece, "text": said(piece["text"]), "carry": said(piece.get("carry"))} for piece in row.get("pieces", ())]
+    names = [[new.get(surface, surface), kind] for surface, kind in row["names"]]
+    made = {**row, "text": said(row["text"]), "before": said(row.get("before")), "names": names}
+    return {**made, "pieces": pieces} if pieces else made
+
+
 def places(row: dict[str, Any]) -> list[tuple[int, int]] | None:
     """Return the character span of every piece, closing punctuation included, or None if a piece is not in the text."""
     found, at = [], 0
@@ -152,7 +192,14 @@ def cropped(row: dict[str, Any], dice: random.Random) -> dict[str, Any]:
     return {**row, "text": text, "before": "", "pieces": row["pieces"][first : last + 1]}
 
 
-def example(row: dict[str, Any], tokenizer: Tokenizer, dice: random.Random | None = None) -> Example | None:
+def example(
+    row: dict[str, Any],
+    tokenizer: Tokenizer,
+    dice: random.Random | None = None,
+    pool: dict[str, list[str]] | None = None,
+) -> Example | None:
+    if dice is not None and pool and row.get("names") and dice.random() < 0.5:
+        row = renamed(row, pool, dice)
     if dice is not None and dice.random() < 0.45 and row.get("pieces"):
         row = cropped(row, dice)
     spans = places(row)

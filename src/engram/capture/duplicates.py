@@ -173,15 +173,13 @@ def _pairs(
         candidate = candidates[number]
         later = candidate.statement.proposition
         for memory, cosine in mine.get(number, ()):
-            day = _one_day(candidate.day, day_of(memory))
-            if day and may_pair(later, memory, comparison.pairs) and is_later(candidate.at, memory):
+            if may_pair(later, memory, comparison.pairs) and is_later(candidate.at, memory):
                 yield PairCandidate(number, later, memory.id, memory, cosine)
         cosines = rows[:row] @ rows[row]
         for place in np.flatnonzero(cosines >= comparison.least_cosine).tolist():
             earlier = candidates[known[place]]
-            if earlier.turn != candidate.turn and _one_day(candidate.day, earlier.day):
-                if may_pair(later, earlier.statement.proposition, comparison.pairs):
-                    yield PairCandidate(number, later, known[place], earlier.statement.proposition, float(cosines[place]))
+            if earlier.turn != candidate.turn and may_pair(later, earlier.statement.proposition, comparison.pairs):
+                yield PairCandidate(number, later, known[place], earlier.statement.proposition, float(cosines[place]))
 
 
 def _echoed(known: Mapping[bytes, str], candidate: Candidate) -> str | None:
@@ -254,11 +252,11 @@ def compared(
     neighbours = [
         one
         for one in (store.memories.fetch(here, close) if close else ())
-        if (one.kind is memory.kind or Kind.SKILL not in (one.kind, memory.kind)) and _one_day(day_of(memory), day_of(one))
+        if one.kind is memory.kind or Kind.SKILL not in (one.kind, memory.kind)
     ]
     for one in neighbours:
         near_enough = cosines[one.key] >= weights.duplicate_cosine and _by_whom(one, memory.speaker)
-        if near_enough and any(says_the_same(wording, one.text, weights) for wording in said.wordings):
+        if near_enough and _one_day(day_of(memory), day_of(one)) and any(says_the_same(wording, one.text, weights) for wording in said.wordings):
             return one.id, 0.0, ()
     pairs = [
         PairCandidate(0, memory, one.id, one, cosines[one.key])

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from engram.models.statement_reader import Judgement, StatementReader, TokenReading
 from engram.text import sentences
+from engram.values.entities import Name
 from engram.values.frozen import frozen
 
 Span = tuple[int, int]
@@ -38,6 +39,7 @@ class Piece:
     end: int
     judgement: Judgement
     carries: str = ""
+    names: tuple[Name, ...] | None = None  # in it and in the words that it carries; None if the model has not read it
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -85,8 +87,24 @@ def pieces(reader: StatementReader | None, speaker: str, before: str, text: str,
                 inside = last is not None and not any(last[1] <= begin <= start for begin in sentence_starts)
                 context = _Context(text[low:high], earlier, last, inside, low > 0)
                 carries = _carried(reading, tokens, (start, end), context, weights)
-            found.append(Piece(low + start, low + end, judgement, carries))
+            found.append(Piece(low + start, low + end, judgement, carries, _names(reading, text[low:high], start, end, carries)))
     return found
+
+
+def joined(first: Piece, second: Piece, judgement: Judgement) -> Piece:
+    """Return two neighbouring pieces as one, with this judgement."""
+    names = None if first.names is None else tuple(dict.fromkeys((*first.names, *(second.names or ()))))
+    return Piece(first.start, second.end, judgement, first.carries, names)
+
+
+def _names(reading: TokenReading, text: str, start: int, end: int, carries: str) -> tuple[Name, ...]:
+    """Return the names in a piece, and those of its message in the words that it carries, each once."""
+    inside = [
+        Name(text[one.start : one.end], one.kind)
+        for one in reading.names
+        if (start <= one.start and one.end <= end) or text[one.start : one.end] in carries
+    ]
+    return tuple(dict.fromkeys(inside))
 
 
 def _unknown_share(reading: TokenReading, tokens: Span, text: str) -> float:

@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import takewhile
 
 from engram.capture import categories, chunks, redaction, shapes
-from engram.capture.pieces import UNREAD, Piece, PieceWeights, pieces
+from engram.capture.pieces import UNREAD, Piece, PieceWeights, joined, pieces
 from engram.models.statement_reader import Judgement, StatementReader
 from engram.text import sentences
 from engram.text.dates import began, resolve
+from engram.text.english.entities import mentions
 from engram.text.english.grammar import is_assistant, is_tool, named
 from engram.text.language import language_of
 from engram.types import Fate, Kind, Proposition, Turn, Verdict
+from engram.values.entities import Name
 from engram.values.frozen import frozen, replace
 
 Span = tuple[int, int]
@@ -158,7 +160,7 @@ def statements_to_remember(text: str, now: datetime, reading: Reading) -> list[P
             piece = replace(one, start=block.start + one.start, end=block.start + one.end)
             if found and (not _is_told(piece.judgement, reading.weights) or not _is_told(found[-1].judgement, reading.weights)):
                 best = max((found[-1], piece), key=lambda one: one.judgement.keep)
-                found[-1] = Piece(found[-1].start, piece.end, best.judgement, found[-1].carries)
+                found[-1] = joined(found[-1], piece, best.judgement)
             else:
                 found.append(piece)
     if sum(piece.judgement.keep >= _SURELY_TOLD for piece in found) < 2:
@@ -196,7 +198,7 @@ def _bare(words: str, piece: Piece, turn: Turn) -> Proposition:
     """Return a piece without a speaker's name before it."""
     language = language_of(words)
     sort = categories.sorted_by(words, piece.judgement, language)
-    made = _proposition(turn, words, piece.carries, sort, "", piece.judgement.tense, language)
+    made = _proposition(turn, words, piece.carries, sort, "", piece.judgement.tense, language, names=piece.names)
     head = made.words_at[0]
     carried = (0, len(words)) if piece.carries else (0, 0)
     return replace(made, text=made.text[head:], words_at=carried, passage="")
@@ -406,7 +408,8 @@ def _prose(
         sort = categories.sorted_by(words, judgement, own, turn.speaker)
         carries = piece.carries or (heading if heading and not words.startswith(heading) else "")
         reason = f"{_KEPT[sort.category]} ({judgement.keep:.2f})" if is_stated else "was asked to be remembered"
-        yield at + start, at + end, _proposition(turn, words, carries, sort, reason, judgement.tense, own, asked), ""
+        made = _proposition(turn, words, carries, sort, reason, judgement.tense, own, asked, piece.names)
+        yield at + start, at + end, made, ""
         asked = ""
 
 
@@ -436,16 +439,16 @@ def _mark(text: str, start: int, end: int) -> int:
 
 def _with_captions(said: str, found: list[Piece], threshold: float) -> list[Piece]:
     """Join a caption in brackets ("[shares a photo of a lake]") to a kept piece before it; else it is kept by itself."""
-    joined: list[Piece] = []
+    kept: list[Piece] = []
     for piece in found:
-        last = joined[-1] if joined else None
+        last = kept[-1] if kept else None
         if not _CAPTION.match(said[piece.start : piece.end]):
-            joined.append(piece)
+            kept.append(piece)
         elif last is not None and last.judgement.keep >= threshold:
-            joined[-1] = Piece(last.start, piece.end, last.judgement, last.carries)
+            kept[-1] = joined(last, piece, last.judgement)
         else:
-            joined.append(replace(piece, judgement=replace(piece.judgement, keep=max(piece.judgement.keep, threshold))))
-    return joined
+            kept.append(replace(piece, judgement=replace(piece.judgement, keep=max(piece.judgement.keep, threshold))))
+    return kept
 
 
 def _question_of(said: str) -> str:
@@ -474,6 +477,7 @@ def _proposition(
     tense: str = "none",
     language: str = "",
     asked: str = "",
+    names: Sequence[Name] | None = None,
 ) -> Proposition:
     """Return a statement: its words as they stand, with the speaker before them and what they carry behind them."""
     who = named(turn.speaker)
@@ -494,6 +498,7 @@ def _proposition(
         happened_at=event[0] if event else None,
         happened_until=event[1] if event else None,
         valid_from=began(words, turn.at, language=language) if turn.at is not None else None,
+        mentions=None if names is None else mentions(words, turn.speaker, names),
     )
 
 

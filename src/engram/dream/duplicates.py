@@ -78,8 +78,7 @@ def _related(
 
 
 def _may_pair(earlier: Memory, later: Memory, weights: PairWeights) -> bool:
-    days = day_of(earlier), day_of(later)
-    return may_pair(later, earlier, weights) and is_later(later.happened_at, earlier) and (not all(days) or days[0] == days[1])
+    return may_pair(later, earlier, weights) and is_later(later.happened_at, earlier)
 
 
 def _is_sure(earlier: Memory, later: Memory, one: Related[int]) -> bool:

@@ -1,13 +1,14 @@
 """The statement model: where the statements of a message begin, and what each of them is (`training/statements`).
 
 A small network reads a message once, with the role of its speaker and the end of the message before. For every token it scores
-whether a statement begins there; for every piece it judges whether the piece is worth keeping, of which kind it is, of which time
+whether a statement begins there and whether it is part of a name; for every piece it judges whether the piece is worth keeping, of which kind it is, of which time
 it speaks, and which earlier words it needs. The weights lie in `statements/` beside this module, and are read on first use.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Sequence
 from functools import cache
@@ -53,12 +54,22 @@ class Judgement:
 
 
 @frozen
+class NameSpan:
+    """A name in a message: its place, and whether it is of a person, an organisation, a place, a project or a product."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@frozen
 class TokenReading:
     """A message as the network read it: its tokens by their places, with the scores and states of each.
 
     begins, outside: the probability of each token that a statement begins with it, and that it only joins two statements.
     earlier: the places in the message before of the tokens that stand before the message.
     unknown: the numbers of the tokens that the model has no sign for, as in scripts that it was not made for.
+    names: the names in the message, in their order.
     """
 
     spans: Sequence[Span]
@@ -66,6 +77,7 @@ class TokenReading:
     outside: Floats
     earlier: Sequence[Span]
     unknown: frozenset[int]
+    names: tuple[NameSpan, ...]
     _states: Floats
     _pointer: Floats
     _first: int
@@ -151,13 +163,19 @@ class StatementReader:
         ids = [weights.cls, *head, *prior_ids, weights.sep, *turn.ids[: weights.turn_tokens], weights.sep]
         first = 2 + len(head) + len(prior_ids)
         segments = [0] * first + [1] * (len(ids) - first)
-        feed = {"ids": _row(ids), "mask": np.ones((1, len(ids)), np.int64), "segments": _row(segments)}
-        borders, pointer, states = weights.session.run(None, feed)
         spans = list(turn.offsets[: weights.turn_tokens])
+        letters = np.zeros((1, len(ids), _LETTERS), np.float32)
+        if spans:
+            letters[0, first : first + len(spans)] = _letters(text, spans)
+        feed = {"ids": _row(ids), "mask": np.ones((1, len(ids)), np.int64), "segments": _row(segments), "letters": letters}
+        borders, pointer, states, tags = weights.session.run(None, feed)
         odds = _softmax(borders[0, first : first + len(spans)])
         earlier = [(0, 0)] * (1 + len(head)) + [(low + skipped, high + skipped) for low, high in offsets]
         unknown = frozenset(number for number, token in enumerate(turn.ids[: weights.turn_tokens]) if token == weights.unknown)
-        return TokenReading(spans, odds[:, _BEGIN], odds[:, _OUTSIDE], earlier, unknown, states[0], pointer[0], first, weights)
+        names = _names(text, spans, tags[0, first : first + len(spans)].argmax(-1).tolist(), weights.names)
+        return TokenReading(
+            spans, odds[:, _BEGIN], odds[:, _OUTSIDE], earlier, unknown, names, states[0], pointer[0], first, weights
+        )
 
     def load(self) -> None:
         """Read the files of the model; raise `EmbedderUnavailable` if they cannot be read."""
@@ -188,6 +206,7 @@ class _Weights:
     tokenizer: Any
     kinds: tuple[str, ...]
     tenses: tuple[str, ...]
+    names: tuple[str, ...]
     joints: frozenset[str]
     pointer: int
     before_tokens: int
@@ -206,6 +225,7 @@ def _read_weights(place: Traversable) -> _Weights:
         tokenizer=tokenizer,
         kinds=tuple(card["kinds"]),
         tenses=tuple(card["tenses"]),
+        names=tuple(card["names"]),
         joints=frozenset(card["glue"]),
         pointer=card["pointer"],
         before_tokens=card["before_tokens"],
@@ -222,6 +242,57 @@ def _role(speaker: str) -> str:
 
 
 _ALIASES = {"human": "user", "me": "user", "": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}
+
+
+def _letters(text: str, spans: Sequence[Span]) -> list[list[float]]:
+    """Return how the word of each token is written: a capital, all capitals, a later capital, a digit, first of its sentence, no
+    beginning of a word. The tokenizer knows no capitals, and names mostly have one."""
+    words: dict[int, tuple[int, list[float]]] = {}
+    for word in _WORD.finditer(text):
+        said, start = word.group(), word.start()
+        opens = _OPENING.search(text[max(0, start - _OPENING_SIZE) : start]) is not None
+        capitals = [letter.isupper() for letter in said]
+        written = [capitals[0], len(said) > 1 and said.isupper(), any(capitals[1:]), any(map(str.isdigit, said)), opens]
+        words |= dict.fromkeys(range(start, word.end()), (start, [float(one) for one in written]))
+    found = []
+    for low, _ in spans:
+        start, written = words.get(low, (low, _UNWRITTEN))
+        found.append([*written, float(low > start)])
+    return found
+
+
+def _names(text: str, spans: Sequence[Span], tags: Sequence[int], kinds: Sequence[str]) -> tuple[NameSpan, ...]:
+    """Return the names that tags mean, in whole words without a possessive. A tag is 0, or the beginning or inside of a kind."""
+    found: list[tuple[int, int, int]] = []
+    end = -1  # of the last token that was part of a name
+    for number, ((low, high), tag) in enumerate(zip(spans, tags, strict=True)):
+        if tag == 0:
+            continue
+        kind, is_inside = divmod(tag - 1, 2)
+        goes_on = found and end == number - 1 and (is_inside or text[low - 1].isalnum())
+        if goes_on:
+            found[-1] = (found[-1][0], high, found[-1][2])
+        else:
+            found.append((low, high, kind))
+        end = number
+    made = []
+    for low, high, kind in found:
+        while low > 0 and text[low - 1].isalnum() and text[low].isalnum():
+            low -= 1
+        while high < len(text) and text[high - 1].isalnum() and text[high].isalnum():
+            high += 1
+        high = low + len(_POSSESSIVE.sub("", text[low:high]))
+        if any(map(str.isalnum, text[low:high])) and (not made or made[-1].end <= low):
+            made.append(NameSpan(low, high, kinds[kind]))
+    return tuple(made)
+
+
+_LETTERS = 6
+_UNWRITTEN = [0.0] * (_LETTERS - 1)
+_WORD = re.compile(r"[^\W_]+")
+_OPENING = re.compile(r"(?:^|[.!?:…\n])[^\w\n]*$")
+_OPENING_SIZE = 8
+_POSSESSIVE = re.compile(r"['’]s?$")
 
 
 def _row(values: Sequence[int]) -> npt.NDArray[np.int64]:

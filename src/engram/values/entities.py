@@ -235,6 +235,14 @@ class KnownSubject(NamedTuple):
 
 
 @frozen
+class Name:
+    """A name as a text has it, and whether it is of a person, an organisation, a place, a project or a product."""
+
+    text: str
+    kind: str
+
+
+@frozen
 class Mention:
     """A name in a text: the name, the kind of entity, and other names that the same words give it."""
 

@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from engram.values.frozen import field, frozen
 from engram.values.identity import Scope, Sensitivity, Source
+
+if TYPE_CHECKING:
+    from engram.values.entities import Mention
 
 T = TypeVar("T")
 
@@ -204,6 +207,7 @@ class Proposition:
     happened_at: datetime | None = None
     happened_until: datetime | None = None
     valid_from: datetime | None = None  # the start of an ongoing state, if the words name it
+    mentions: tuple[Mention, ...] | None = None  # the things that it names; None if the statement model has not read it
 
     @property
     def words(self) -> str:

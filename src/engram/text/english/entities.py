@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from engram.text.english.gazetteer import GIVEN_NAMES, LONG_PLACES, PLACES, TECHNOLOGIES, is_technology
 from engram.text.terms import word_set
-from engram.values.entities import Mention
+from engram.values.entities import Mention, Name
 from engram.values.frozen import replace
 
-PERSON, PLACE, ORGANISATION, PROJECT, TECHNOLOGY, FILE, THING = (
-    "person", "place", "organisation", "project", "technology", "file", "thing",
+PERSON, PLACE, ORGANISATION, PROJECT, PRODUCT, TECHNOLOGY, FILE, THING = (
+    "person", "place", "organisation", "project", "product", "technology", "file", "thing",
 )  # fmt: skip
 UNSURE = ""  # the head of a sentence has a capital anyway: it is named only if it is known already
-KINDS = (PERSON, PLACE, ORGANISATION, PROJECT, TECHNOLOGY, FILE, THING)
+KINDS = (PERSON, PLACE, ORGANISATION, PROJECT, PRODUCT, TECHNOLOGY, FILE, THING)
 
 
 _CASELESS = "\u05d0-\u05ea\u0621-\u064a\u30a1-\u30fa\u3400-\u9fff\uac00-\ud7a3"
@@ -137,8 +137,12 @@ _ASIDE = re.compile(r"\(asked: \"[^\"]*\"\)|\[[^\]]*\]")
 _LONGEST = 1_500
 
 
-def mentions(text: str, speaker: str = "") -> tuple[Mention, ...]:
-    """The things that a statement names, in no order, each once. Who is only its speaker, or spoken to, is not named."""
+def mentions(text: str, speaker: str = "", names: Sequence[Name] | None = None) -> tuple[Mention, ...]:
+    """Return the things that a statement names, in no order, each once. A person who only speaks, or is spoken to, is not named.
+
+    names: those that the statement model found, where it has read the text; else words with a capital are sorted by lists and by
+    the words around them.
+    """
     body = text[:_LONGEST]
     if "(" in body or "[" in body:
         body = _ASIDE.sub(" ", body)
@@ -148,11 +152,14 @@ def mentions(text: str, speaker: str = "") -> tuple[Mention, ...]:
     whose = "the user" if not speaker or speaker.lower() == "user" else speaker
     found: dict[str, Mention] = {}
     taken: list[tuple[int, int]] = []
-    for start, end, mention in _found(body, whose):
+    for start, end, mention in _found(body, whose, names):
         if any(start < over and end > begin for begin, over in taken):
             continue
         taken.append((start, end))
         _put(found, mention)
+    for name in names or ():  # in the words that it carries
+        if name.text not in body:
+            _put(found, _mention_of(name))
     return tuple(found.values())
 
 
@@ -174,17 +181,40 @@ def folded(name: str) -> str:
     return plain
 
 
-def _found(body: str, whose: str) -> Iterator[tuple[int, int, Mention]]:
+def _found(body: str, whose: str, names: Sequence[Name] | None) -> Iterator[tuple[int, int, Mention]]:
     """Yield the findings of each rule, the surest first. A rule runs only where words of it stand; most statements hold none."""
     for match in _FILE.finditer(body) if _FILE_HINT.search(body) else ():
         yield match.start(), match.end(), Mention(match.group().rstrip("."), FILE)
-    yield from _people_by_role(body, whose)
+    people = None if names is None else [name.text for name in names if name.kind == PERSON]
+    yield from _people_by_role(body, whose, people)
     for match in _HANDLE.finditer(body) if "@" in body else ():
         yield match.start(), match.end(), Mention(f"@{match[1]}", PERSON)
     for match in _PROJECT.finditer(body) if any(map(body.lower().__contains__, _PROJECT_NEEDS)) else ():
         name = next(value for value in match.groups() if value)
         if name.lower() not in _SENTENCE_WORDS and not is_technology(name):
             yield match.start(), match.end(), Mention(name, PROJECT)
+    yield from _capitalised(body) if names is None else _given(body, names)
+    if not TECHNOLOGIES.keys().isdisjoint(map(str.lower, _LOWER_TECH.findall(body))):
+        for match in _LOWER_TECH.finditer(body):
+            if is_technology(match.group()):
+                yield match.start(), match.end(), Mention(TECHNOLOGIES[match.group().lower()], TECHNOLOGY)
+
+
+def _given(body: str, names: Sequence[Name]) -> Iterator[tuple[int, int, Mention]]:
+    """Yield the names that are known to stand in a text, the longest first."""
+    for name in sorted(names, key=lambda name: -len(name.text)):
+        for match in re.finditer(rf"(?<!\w){re.escape(name.text)}(?!\w)", body):
+            yield match.start(), match.end(), _mention_of(name)
+
+
+def _mention_of(name: Name) -> Mention:
+    low = name.text.lower()
+    if is_technology(name.text) and name.kind != PERSON:
+        return Mention(TECHNOLOGIES[low], TECHNOLOGY)
+    return Mention(name.text, name.kind)
+
+
+def _capitalised(body: str) -> Iterator[tuple[int, int, Mention]]:
     for match in _TITLED.finditer(body) if any(map(body.__contains__, _TITLED_NEEDS)) else ():
         yield match.start(), match.end(), Mention(match.group(), PERSON)
     for match in _ORGANISATION.finditer(body) if any(map(body.__contains__, _ORGANISATION_NEEDS)) else ():
@@ -193,13 +223,10 @@ def _found(body: str, whose: str) -> Iterator[tuple[int, int, Mention]]:
         if not is_technology(name) and name.split()[0].lower() not in GIVEN_NAMES | PLACES | _SENTENCE_WORDS:
             yield start, start + len(name), Mention(name, ORGANISATION)
     yield from _capitals(body)
-    if not TECHNOLOGIES.keys().isdisjoint(map(str.lower, _LOWER_TECH.findall(body))):
-        for match in _LOWER_TECH.finditer(body):
-            if is_technology(match.group()):
-                yield match.start(), match.end(), Mention(TECHNOLOGIES[match.group().lower()], TECHNOLOGY)
 
 
-def _people_by_role(body: str, whose: str) -> Iterator[tuple[int, int, Mention]]:
+def _people_by_role(body: str, whose: str, people: Sequence[str] | None) -> Iterator[tuple[int, int, Mention]]:
+    """Yield people with the role that the words give them. people: the only names that count, if they are known."""
     if "'s " not in body and "’s " not in body and not _MINE.search(body):
         if "(@" in body:
             yield from _with_handles(body)
@@ -207,7 +234,9 @@ def _people_by_role(body: str, whose: str) -> Iterator[tuple[int, int, Mention]]
     for pattern in (_ROLE_NAME, _NAME_ROLE):
         for match in pattern.finditer(body):
             name, handle = match["name"], match.groupdict().get("handle")
-            if name.split()[0].lower() not in _SENTENCE_WORDS:
+            if people is not None:
+                name = max((one for one in people if name.startswith(one)), key=len, default="")
+            if name and name.split()[0].lower() not in _SENTENCE_WORDS:
                 aliases = (_role(match, whose), *((f"@{handle}",) if handle else ()))
                 yield match.start(), match.end(), Mention(name, PERSON, aliases)
     yield from _with_handles(body)
