@@ -10,6 +10,7 @@ from typing import NamedTuple, overload
 from engram.values.frozen import frozen
 from engram.values.identity import Scope
 from engram.values.memories import Memory
+from engram.values.memories import Mention as Mention
 
 
 @frozen
@@ -235,9 +236,10 @@ class KnownSubject(NamedTuple):
 
 
 @frozen
-class Mention:
-    """A name in a text: the name, the kind of entity, and other names that the same words give it."""
+class StoredMention:
+    """A mention of a stored memory: the keys of the memory and of the entity that it means (None: not known), and its number."""
 
-    name: str
-    kind: str
-    aliases: tuple[str, ...] = ()
+    memory: int
+    number: int
+    entity: int | None
+    said: Mention

@@ -158,6 +158,15 @@ class Fact:
 
 
 @frozen
+class Mention:
+    """A name in a text: the name, the kind of entity, and other names that the same words give it."""
+
+    name: str
+    kind: str
+    aliases: tuple[str, ...] = ()
+
+
+@frozen
 class Replacement:
     """An earlier statement that a draft replaces: its id, or the number of an earlier draft of the same batch.
 
@@ -180,6 +189,7 @@ class Draft:
     turns: tuple[int, ...] = ()
     vector: bytes | None = None
     facts: tuple[Fact, ...] | None = None  # its facts, where they are known without reading the text
+    mentions: tuple[Mention, ...] | None = None  # the things that it names, likewise
     passage: str = ""
     replaces: tuple[Replacement, ...] = ()
 
