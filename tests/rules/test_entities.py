@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from engram.rules.entities import canonical, forget_mentions, record_mentions
 from engram.text.english.entities import mentions
+from engram.values.entities import Mention, StoredMention
 
 
 class Table:
-    """An `EntityTable` in dictionaries. `subjects` are those of facts, by (memory, number)."""
+    """An `EntityTable` in dictionaries. `said` are mentions and `subjects` those of facts, by (memory, number)."""
 
     def __init__(self) -> None:
         self.entities: dict[int, tuple[str, str]] = {}
         self.names: dict[str, int] = {}
-        self.links: set[tuple[int, int]] = set()
-        self.texts: dict[int, str] = {}
+        self.said: dict[tuple[int, int], StoredMention] = {}
         self.subjects: dict[tuple[int, int], str] = {}
         self._last = 0
+        self._memories = 0
 
     def say(self, text: str) -> int:
-        memory = len(self.texts) + 1
-        self.texts[memory] = text
-        record_mentions(self, memory, mentions(text, ""))
-        return memory
+        return self.mention(*mentions(text, ""))
+
+    def mention(self, *named: Mention) -> int:
+        self._memories += 1
+        record_mentions(self, self._memories, named)
+        return self._memories
 
     def people(self) -> set[str]:
         return {name for name, kind in self.entities.values() if kind == "person"}
@@ -58,32 +61,40 @@ class Table:
 
     def absorb(self, entity: int, twin: int) -> None:
         self.names = {name: entity if owner == twin else owner for name, owner in self.names.items()}
-        self.links = {(entity if owner == twin else owner, memory) for owner, memory in self.links}
+        for key in [key for key, one in self.said.items() if one.entity == twin]:
+            self.link(*key, entity)
         del self.entities[twin]
 
     def remove(self, entity: int) -> None:
         self.names = {name: owner for name, owner in self.names.items() if owner != entity}
-        self.links = {(owner, memory) for owner, memory in self.links if owner != entity}
+        for key in [key for key, one in self.said.items() if one.entity == entity]:
+            self.link(*key, None)
         del self.entities[entity]
 
-    def mention(self, entity: int, memory: int) -> None:
-        self.links.add((entity, memory))
+    def put_mentions(self, memory: int, mentions: Sequence[Mention]) -> None:
+        self.said = {key: one for key, one in self.said.items() if key[0] != memory}
+        self.said |= {(memory, number): StoredMention(memory, number, None, said) for number, said in enumerate(mentions)}
 
-    def unmention(self, entity: int, memory: int) -> None:
-        self.links.discard((entity, memory))
+    def link(self, memory: int, number: int, entity: int | None) -> None:
+        self.said[memory, number] = StoredMention(memory, number, entity, self.said[memory, number].said)
+
+    def unlink(self, memory: int, entity: int) -> None:
+        for key in [key for key, one in self.said.items() if key[0] == memory and one.entity == entity]:
+            self.link(*key, None)
+
+    def mentions_of(self, memory: int) -> list[StoredMention]:
+        return [self.said[key] for key in sorted(self.said) if key[0] == memory]
+
+    def mentions_meaning(self, entity: int, limit: int = -1, besides: int = 0) -> list[StoredMention]:
+        latest = sorted(self.said, key=lambda key: (-key[0], key[1]))
+        found = [self.said[key] for key in latest if self.said[key].entity == entity and key[0] != besides]
+        return found if limit < 0 else found[:limit]
 
     def mentioned_in(self, memory: int) -> list[int]:
-        return sorted(entity for entity, other in self.links if other == memory)
+        return sorted({one.entity for key, one in self.said.items() if key[0] == memory and one.entity is not None})
 
     def memories_of(self, entity: int) -> list[int]:
-        return sorted(memory for owner, memory in self.links if owner == entity)
-
-    def texts_of(self, entity: int, limit: int, besides: int = 0) -> list[tuple[int, str, str]]:
-        latest = sorted((memory for memory in self.memories_of(entity) if memory != besides), reverse=True)
-        return [(memory, self.texts[memory], "") for memory in latest[:limit]]
-
-    def text_of(self, memory: int) -> tuple[str, str] | None:
-        return self.texts[memory], ""
+        return sorted({key[0] for key, one in self.said.items() if one.entity == entity})
 
     def rename_subject(self, old: str, new: str) -> None:
         self.subjects = {key: new if subject == old else subject for key, subject in self.subjects.items()}
@@ -92,9 +103,6 @@ class Table:
         for key, subject in self.subjects.items():
             if key[0] == memory and subject == old:
                 self.subjects[key] = new
-
-    def set_fact_subject(self, memory: int, number: int, predicate: str, subject: str) -> None:
-        self.subjects[memory, number] = subject
 
 
 def test_a_first_name_becomes_the_full_name_that_is_mentioned_later() -> None:
@@ -141,6 +149,25 @@ def test_a_name_that_only_one_memory_gave_goes_with_it() -> None:
     forget_mentions(table, full)
     assert table.people() == {"Ada"}
     assert "ada lovelace" not in table.names
+
+
+def test_mentions_that_the_words_do_not_show_are_remembered_when_another_memory_goes() -> None:
+    """A model that has read the whole turn knows who "she" is; the words alone do not."""
+    table = Table()
+    she = table.mention(Mention("Ada", "person"))
+    table.subjects[she, 0] = canonical(table, "ada")
+    full = table.mention(Mention("Ada Lovelace", "person"))
+    assert table.subjects == {(she, 0): "ada lovelace"}
+    forget_mentions(table, full)
+    assert table.memories_of(table.names["ada"]) == [she]
+    assert table.subjects == {(she, 0): "ada"}
+
+
+def test_an_entity_that_a_memory_no_longer_mentions_is_removed_with_its_last_mention() -> None:
+    table = Table()
+    only = table.mention(Mention("Much", "person"))
+    record_mentions(table, only, [Mention("Ada", "person")])
+    assert table.people() == {"Ada"}
 
 
 def test_an_unknown_name_is_its_own_canonical_name() -> None:

@@ -40,6 +40,7 @@ PLAIN = {
     "memories": {"id", "kind", "category", "source", "status", "session", "speaker", "tier"},
     "meta": {"name", "value"},
     "jobs": {"name", "walker"},
+    "mentions": {"kind"},
     "dues": {"job"},
     "padding": {"bytes"},
     "passes": {"id", "verb", "walker", "holder", "ending", "counts", "probes"},

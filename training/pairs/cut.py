@@ -2,10 +2,10 @@
 
 python cut.py stories/*.jsonl --out FOLDER
 
-Runs in the project's own environment. A story is a talk of weeks or months with links between the words of two turns: replaced, or
-said again. Capture cuts its turns into statements, with the words that they carry, and so into pairs as the model meets them: a
-statement beside the nearest earlier ones of its speaker. A pair has the label of the link whose words its statements share; all
-other pairs are neither.
+Runs in the project's own environment. A story is a talk of weeks or months with links between the words of two turns: the later
+ones replace the earlier ones, or say the same. Capture cuts the turns into statements with the words that they carry, and so into
+pairs as the model meets them: a statement beside the nearest earlier ones of its speaker. A pair has the label of the link whose
+words its statements share; all other pairs are neither.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def label_of(story: dict[str, Any], earlier: tuple[int, Memory], later: tuple[in
 
 
 def pairs(story: dict[str, Any], encoder: Any) -> Iterator[dict[str, str]]:
-    """Yield the pairs of a story: each statement with the nearest earlier ones of its speaker, and with all that it is linked to."""
+    """Yield the pairs of a story: each statement beside the nearest earlier ones of its speaker and those linked to it."""
     kept = statements(story)
     if len(kept) < 2:
         return

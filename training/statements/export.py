@@ -97,7 +97,7 @@ def main() -> None:
         inputs, outputs = ["ids", "mask", "segments", "letters"], ["borders", "pointer", "states", "names"]
         axes = {0: "batch", 1: "tokens"}
         torch.onnx.export(
-            Reading(network), (ids, torch.ones_like(ids), torch.zeros_like(ids), torch.zeros(2, 24, LETTERS)), whole, dynamo=False,
+            Reading(network), (ids, ids * 0 + 1, ids * 0, torch.zeros(*ids.shape, LETTERS)), whole, dynamo=False,
             opset_version=17, input_names=inputs, output_names=outputs, dynamic_axes=dict.fromkeys((*inputs, *outputs), axes),
         )  # fmt: skip
         quant_pre_process(whole, ready, skip_symbolic_shape=True)

@@ -83,6 +83,7 @@ def _draft(said: Sequence[Turn], candidate: Candidate, vector: bytes | None, set
         turns=sources,
         vector=vector,
         facts=candidate.facts,
+        mentions=proposition.mentions,
         passage=proposition.passage,
         replaces=candidate.replaces,
     )

@@ -256,7 +256,11 @@ def compared(
     ]
     for one in neighbours:
         near_enough = cosines[one.key] >= weights.duplicate_cosine and _by_whom(one, memory.speaker)
-        if near_enough and _one_day(day_of(memory), day_of(one)) and any(says_the_same(wording, one.text, weights) for wording in said.wordings):
+        if (
+            near_enough
+            and _one_day(day_of(memory), day_of(one))
+            and any(says_the_same(wording, one.text, weights) for wording in said.wordings)
+        ):
             return one.id, 0.0, ()
     pairs = [
         PairCandidate(0, memory, one.id, one, cosines[one.key])

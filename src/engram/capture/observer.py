@@ -31,6 +31,7 @@ from engram.capture.statements import (
     JOINT,
     Statement,
     StatementWeights,
+    mentions_of,
     statement_by_hand,
     statement_to_remember,
     statements_to_remember,
@@ -56,6 +57,7 @@ from engram.text.terms import identity_of
 from engram.types import Draft, DroppedPiece, Fate, Memory, Policy, Proposition, Reader, Report, Sensitivity, Turn, Verdict
 from engram.values.frozen import replace
 from engram.values.identity import strictest
+from engram.values.memories import Mention
 
 Progress = Callable[[int], None]
 _PIECE = re.compile(r"(\d{1,18}):(\d{1,9})-(\d{1,9})")
@@ -345,28 +347,33 @@ class Observer:
         if rest and not writable(reader).admits(memory.scope):
             rest = []  # refused below
         others: list[Memory] = []
-        for part in rest:
+        for part, named in rest:
             with without_deadline() if others else nullcontext():  # once something of it is stored, the rest is
-                others.append(self.remember(reader, part, None if others else timeout, tier=tier, weigh=weigh))
+                others.append(self.remember(reader, part, None if others else timeout, tier=tier, weigh=weigh, mentions=named))
         answered = receipt and receipt.mapped(lambda kept: _with_others(kept, others))
+        part, named = first
         with without_deadline() if others else nullcontext():
-            kept = self.remember(reader, first, None if others else timeout, answered, tier=tier, weigh=weigh)
+            kept = self.remember(reader, part, None if others else timeout, answered, tier=tier, weigh=weigh, mentions=named)
         return _with_others(kept, others)
 
-    def _statements_of(self, memory: Memory, *, whole: bool) -> list[Memory]:
-        """Return the statements of a text as memories, each with the time that its words name; the text itself if it is one."""
+    def _statements_of(self, memory: Memory, *, whole: bool) -> list[tuple[Memory, tuple[Mention, ...] | None]]:
+        """Return the statements of a text as memories, each with the time that its words name and the things that it names; the
+        text itself if it is one."""
         text, now = memory.text, self._tools.env.now()
         clean = self._clean(text).text.strip()
         reading, _ = self._reading()
         if not clean or reading.reader is None:
-            return [memory]
+            return [(memory, None)]
         found = statements_to_remember(clean, now, reading)
         sound = all(is_sound(said, self._live.now) for said in (clean, *(part.text for part in found)))
         if len(found) == 1 or whole or not sound:
             event = found[0] if len(found) == 1 else statement_to_remember(clean, now, reading)
-            return [memory if memory.happened_at or event.happened_at is None else _dated(memory, event)]
+            return [(memory if memory.happened_at or event.happened_at is None else _dated(memory, event), event.mentions)]
         parts = [replace(memory, text=part.text, words_at=part.words_at) for part in found]
-        return [part if memory.happened_at else _dated(part, event) for part, event in zip(parts, found, strict=True)]
+        return [
+            (part if memory.happened_at else _dated(part, event), event.mentions)
+            for part, event in zip(parts, found, strict=True)
+        ]
 
     def remember(
         self,
@@ -378,6 +385,7 @@ class Observer:
         tier: Sensitivity | None = None,
         stated: Sequence[Fact] | None = None,
         weigh: bool = False,
+        mentions: tuple[Mention, ...] | None = None,
     ) -> Memory:
         """Keep what was said to be kept, as it stands; said or heard there before, it is one memory that is surer. `tier`: how
         closely, if its words are not to decide that; `stated`: the facts it stands for, if its words are not to be read for them;
@@ -413,7 +421,7 @@ class Observer:
             return self._remember_again(reader, memory, twin, timeout, receipt, tier, stated)
         weight = min(max(memory.importance + surprise, 0.0), 1.0) if weigh else memory.importance
         new = replace(memory, importance=weight, surprise=surprise)
-        draft = self._drafted(new, vector, tier, novelty=max(surprise, 0.0) / MOST_SURPRISING)
+        draft = self._drafted(new, vector, tier, mentions, novelty=max(surprise, 0.0) / MOST_SURPRISING)
         draft = replace(draft, facts=None if stated is None else tuple(stated), replaces=replaces)
         space = space_of(self._tools.embedder)
         only = receipt and receipt.mapped(lambda kept: kept[0])
@@ -471,12 +479,21 @@ class Observer:
         clean = replace(memory, text=self.worth_keeping(memory.text), attributes=attributes)
         return self._drafted(clean, self._vector(clean), strictest(clean.tier, tier_of(clean.text, self._live.now)), **how)
 
-    def _drafted(self, memory: Memory, vector: Vectors | None, tier: Sensitivity | None = None, **how: Any) -> Draft:
+    def _drafted(
+        self,
+        memory: Memory,
+        vector: Vectors | None,
+        tier: Sensitivity | None = None,
+        mentions: tuple[Mention, ...] | None = None,
+        **how: Any,
+    ) -> Draft:
         made = None if vector is None else encode(vector)[0]
         settings = self._live.now
         mark: dict[str, Any] = {**screened(memory.text, settings), "tier": tier or tier_of(memory.text, settings)}
         since = memory.valid_from or began(memory.text, memory.happened_at or self._tools.env.now())
-        return Draft(memory=replace(memory, valid_from=since, **weighed(memory.text, settings, **how), **mark), vector=made)
+        ready = replace(memory, valid_from=since, **weighed(memory.text, settings, **how), **mark)
+        named = mentions_of(memory.words, memory.speaker, self._reading()[0]) if mentions is None else mentions
+        return Draft(memory=ready, vector=made, mentions=named)
 
     def update(
         self,

@@ -13,8 +13,8 @@ from itertools import pairwise
 
 from engram.models.statement_reader import Judgement, StatementReader, TokenReading
 from engram.text import sentences
-from engram.values.entities import Name
 from engram.values.frozen import frozen
+from engram.values.memories import Name
 
 Span = tuple[int, int]
 

@@ -25,8 +25,8 @@ from engram.text.english.entities import mentions
 from engram.text.english.grammar import is_assistant, is_tool, named
 from engram.text.language import language_of
 from engram.types import Fate, Kind, Proposition, Turn, Verdict
-from engram.values.entities import Name
 from engram.values.frozen import frozen, replace
+from engram.values.memories import Mention, Name
 
 Span = tuple[int, int]
 
@@ -183,6 +183,14 @@ def statement_to_remember(text: str, now: datetime, reading: Reading) -> Proposi
     turn = Turn(text, "", now)
     judged = _judged(text, turn, "", reading)
     return _bare(text, judged[0], turn) if judged else Proposition(text=text, speaker="", category="fact", confidence=1.0)
+
+
+def mentions_of(text: str, speaker: str, reading: Reading) -> tuple[Mention, ...] | None:
+    """Return the things that a text names, read with the model; None without a model."""
+    if reading.reader is None:
+        return None
+    found = _judged(text, Turn(text, speaker), "", reading)
+    return mentions(text, speaker, tuple(dict.fromkeys(name for piece in found for name in piece.names or ())))
 
 
 def statement_by_hand(turn: Turn, words: str, reading: Reading) -> Proposition:

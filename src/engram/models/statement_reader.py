@@ -1,8 +1,9 @@
 """The statement model: where the statements of a message begin, and what each of them is (`training/statements`).
 
 A small network reads a message once, with the role of its speaker and the end of the message before. For every token it scores
-whether a statement begins there and whether it is part of a name; for every piece it judges whether the piece is worth keeping, of which kind it is, of which time
-it speaks, and which earlier words it needs. The weights lie in `statements/` beside this module, and are read on first use.
+whether a statement begins there and whether it is part of a name. For every piece it judges whether the piece is worth keeping,
+of which kind it is, of which time it speaks, and which earlier words it needs. The weights lie in `statements/` beside this
+module, and are read on first use.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ class StatementReader:
         odds = _softmax(borders[0, first : first + len(spans)])
         earlier = [(0, 0)] * (1 + len(head)) + [(low + skipped, high + skipped) for low, high in offsets]
         unknown = frozenset(number for number, token in enumerate(turn.ids[: weights.turn_tokens]) if token == weights.unknown)
-        names = _names(text, spans, tags[0, first : first + len(spans)].argmax(-1).tolist(), weights.names)
+        names = _names(text, spans, _softmax(tags[0, first : first + len(spans)]), weights.names)
         return TokenReading(
             spans, odds[:, _BEGIN], odds[:, _OUTSIDE], earlier, unknown, names, states[0], pointer[0], first, weights
         )
@@ -252,8 +253,8 @@ def _letters(text: str, spans: Sequence[Span]) -> list[list[float]]:
         said, start = word.group(), word.start()
         opens = _OPENING.search(text[max(0, start - _OPENING_SIZE) : start]) is not None
         capitals = [letter.isupper() for letter in said]
-        written = [capitals[0], len(said) > 1 and said.isupper(), any(capitals[1:]), any(map(str.isdigit, said)), opens]
-        words |= dict.fromkeys(range(start, word.end()), (start, [float(one) for one in written]))
+        signs = (capitals[0], len(said) > 1 and said.isupper(), any(capitals[1:]), any(map(str.isdigit, said)), opens)
+        words |= dict.fromkeys(range(start, word.end()), (start, [float(sign) for sign in signs]))
     found = []
     for low, _ in spans:
         start, written = words.get(low, (low, _UNWRITTEN))
@@ -261,38 +262,47 @@ def _letters(text: str, spans: Sequence[Span]) -> list[list[float]]:
     return found
 
 
-def _names(text: str, spans: Sequence[Span], tags: Sequence[int], kinds: Sequence[str]) -> tuple[NameSpan, ...]:
-    """Return the names that tags mean, in whole words without a possessive. A tag is 0, or the beginning or inside of a kind."""
-    found: list[tuple[int, int, int]] = []
-    end = -1  # of the last token that was part of a name
-    for number, ((low, high), tag) in enumerate(zip(spans, tags, strict=True)):
-        if tag == 0:
+def _names(text: str, spans: Sequence[Span], tags: Floats, kinds: Sequence[str]) -> tuple[NameSpan, ...]:
+    """Return the names that the odds of each token's tags mean: no name, or the beginning or inside of a name of a kind.
+
+    A word is of one piece: it has the mean odds of its tokens. It goes on with the name of the word before it unless its first
+    token begins another.
+    """
+    found: list[tuple[int, int, Floats]] = []
+    is_open, number = False, 0
+    for word in _WORD.finditer(text):
+        start, end = word.span()
+        while number < len(spans) and spans[number][1] <= start:
+            number += 1
+        last = number
+        while last < len(spans) and spans[last][0] < end:
+            last += 1
+        odds = tags[number:last]
+        if not len(odds) or float(odds[:, 0].mean()) > _NO_NAME:
+            is_open = False
             continue
-        kind, is_inside = divmod(tag - 1, 2)
-        goes_on = found and end == number - 1 and (is_inside or text[low - 1].isalnum())
+        of_kind: Floats = (odds[:, 1::2] + odds[:, 2::2]).mean(0)
+        between = text[found[-1][1] : start] if found else ""
+        goes_on = is_open and len(between) <= _BETWEEN and "\n" not in between and float(odds[0, 1::2].sum()) < _BEGINS
         if goes_on:
-            found[-1] = (found[-1][0], high, found[-1][2])
+            found[-1] = (found[-1][0], end, found[-1][2] + of_kind)
         else:
-            found.append((low, high, kind))
-        end = number
-    made = []
-    for low, high, kind in found:
-        while low > 0 and text[low - 1].isalnum() and text[low].isalnum():
-            low -= 1
-        while high < len(text) and text[high - 1].isalnum() and text[high].isalnum():
-            high += 1
-        high = low + len(_POSSESSIVE.sub("", text[low:high]))
-        if any(map(str.isalnum, text[low:high])) and (not made or made[-1].end <= low):
-            made.append(NameSpan(low, high, kinds[kind]))
-    return tuple(made)
+            found.append((start, end, of_kind))
+        is_open = True
+    return tuple(NameSpan(start, end, kinds[int(of_kind.argmax())]) for start, end, of_kind in found)
 
 
+_NO_NAME = 0.5
+"""Probability above which a word is part of no name."""
+_BEGINS = 0.5
+"""Probability from which a word begins another name than the word before it."""
+_BETWEEN = 3
+"""Characters between two words of one name."""
 _LETTERS = 6
 _UNWRITTEN = [0.0] * (_LETTERS - 1)
 _WORD = re.compile(r"[^\W_]+")
 _OPENING = re.compile(r"(?:^|[.!?:…\n])[^\w\n]*$")
 _OPENING_SIZE = 8
-_POSSESSIVE = re.compile(r"['’]s?$")
 
 
 def _row(values: Sequence[int]) -> npt.NDArray[np.int64]:

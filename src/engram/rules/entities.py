@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engram.store.rule_ports import EntityTable
-from engram.text.english.entities import PERSON, TITLES, UNSURE, folded, mentions, other_names
-from engram.text.english.facts import facts
-from engram.values.entities import Mention
+from engram.text.english.entities import PERSON, TITLES, UNSURE, folded, other_names
+from engram.values.entities import Mention, StoredMention
 
-_LOOKED_BACK = 2000  # memories of one person that are read again when a namesake appears
-_WITNESSES = 24  # memories that are asked whether they identify an entity without the one that goes
+_LOOKED_BACK = 2000  # mentions of one person that are read again when a namesake appears
+_WITNESSES = 24  # mentions that are asked whether they identify an entity without the memory that goes
 
 
-def record_mentions(table: EntityTable, memory: int, named: Sequence[Mention]) -> None:
-    """Store the entities that a memory mentions. A word that may be no name counts only if an entity has it already."""
-    for mention in named:
-        entity = table.called(folded(mention.name)) if mention.kind == UNSURE else _identify(table, mention)
-        if entity is not None:
-            table.mention(entity, memory)
+def record_mentions(table: EntityTable, memory: int, mentions: Sequence[Mention]) -> None:
+    """Store what a memory mentions, in place of what it mentioned before, and the entities that the mentions mean."""
+    before = table.mentioned_in(memory)
+    table.put_mentions(memory, mentions)
+    _read_again(table, memory)
+    for entity in before:
+        if not table.memories_of(entity):
+            table.remove(entity)
 
 
 def canonical(table: EntityTable, name: str) -> str:
@@ -33,24 +34,30 @@ def canonical(table: EntityTable, name: str) -> str:
 
 
 def forget_mentions(table: EntityTable, memory: int) -> None:
-    """Remove what a memory mentions, and every name that only it gave.
+    """Let the mentions of a memory mean no entity, and remove every name that only it gave.
 
-    An entity that the other memories do not identify by themselves is removed and made anew from them. Facts of those memories
-    may have had a name that is gone: they get the name that their own text gives.
+    An entity that the other memories do not identify by themselves is removed and made anew from their mentions.
     """
-    left: set[int] = set()
+    doomed = []
     for entity in table.mentioned_in(memory):
-        if _is_identified_without(table, entity, memory):
-            table.unmention(entity, memory)
-            continue
-        left.update(other for other in table.memories_of(entity) if other != memory)
+        if not _is_identified_without(table, entity, memory):
+            doomed.append(entity)
+        table.unlink(memory, entity)
+    _make_anew(table, doomed)
+
+
+def _make_anew(table: EntityTable, entities: Sequence[int]) -> None:
+    """Remove entities and read their mentions again. The facts of those memories get the names that the entities have then."""
+    left: list[tuple[StoredMention, str]] = []
+    for entity in entities:
+        name = _own_name(table, entity)
+        left += [(mention, name) for mention in table.mentions_meaning(entity)]
         table.remove(entity)
-    for other in sorted(left):
-        _read_again(table, other)
-    for other in sorted(left):
-        said = table.text_of(other)
-        for number, fact in enumerate(facts(*said) if said else ()):
-            table.set_fact_subject(other, number, fact.predicate, canonical(table, fact.subject))
+    for memory in sorted({mention.memory for mention, _ in left}):
+        _read_again(table, memory)
+    for mention, name in left:
+        means = table.mentions_of(mention.memory)[mention.number].entity
+        table.set_subject(mention.memory, name, folded(mention.said.name) if means is None else _own_name(table, means))
 
 
 def _identify(table: EntityTable, mention: Mention) -> int:
@@ -110,7 +117,7 @@ def _tell_apart(table: EntityTable, entity: int, name: str) -> frozenset[str]:
     if owner is not None and owner in others:
         table.remove_names(sorted(shared))
         for memory in _memories_by_shared_name(table, owner, shared):
-            table.unmention(owner, memory)
+            table.unlink(memory, owner)
             table.set_subject(memory, _own_name(table, owner), first)
             _read_again(table, memory)
     return shared
@@ -119,16 +126,25 @@ def _tell_apart(table: EntityTable, entity: int, name: str) -> frozenset[str]:
 def _memories_by_shared_name(table: EntityTable, entity: int, shared: frozenset[str]) -> list[int]:
     """Return the memories that mention a person by no name but a shared one."""
     fuller = table.names_of(entity) - shared
-    return [memory for memory, text, speaker in table.texts_of(entity, _LOOKED_BACK) if not fuller & _names_in(text, speaker)]
+    names: dict[int, set[str]] = {}
+    for mention in table.mentions_meaning(entity, _LOOKED_BACK):
+        names.setdefault(mention.memory, set()).update(_names_in(mention.said))
+    return [memory for memory, given in names.items() if not fuller & given]
 
 
-def _names_in(text: str, speaker: str) -> set[str]:
-    return {folded(name) for mention in mentions(text, speaker) for name in (mention.name, *mention.aliases)}
+def _names_in(mention: Mention) -> set[str]:
+    return {folded(name) for name in (mention.name, *mention.aliases)}
 
 
 def _read_again(table: EntityTable, memory: int) -> None:
-    if (said := table.text_of(memory)) is not None:
-        record_mentions(table, memory, mentions(*said))
+    """Link the mentions of a memory with the entities that they mean now."""
+    for mention in table.mentions_of(memory):
+        table.link(memory, mention.number, _meant(table, mention.said))
+
+
+def _meant(table: EntityTable, mention: Mention) -> int | None:
+    """Return the entity that a mention means. A word that may be no name means one only if that has it for a name already."""
+    return table.called(folded(mention.name)) if mention.kind == UNSURE else _identify(table, mention)
 
 
 def _own_name(table: EntityTable, entity: int) -> str:
@@ -160,12 +176,12 @@ def _is_titled_short_form(own: str, name: str) -> bool:
 
 
 def _is_identified_without(table: EntityTable, entity: int, memory: int) -> bool:
-    """True if the latest other memories give the own name, the kind and all other names of an entity.
+    """True if the latest mentions in other memories give the own name, the kind and all other names of an entity.
 
     Then an entity that thousands of memories mention is not made anew for each of them that goes.
     """
     name, kind = table.describe(entity)
-    said = [one for _, text, speaker in table.texts_of(entity, _WITNESSES, besides=memory) for one in mentions(text, speaker)]
+    said = [mention.said for mention in table.mentions_meaning(entity, _WITNESSES, besides=memory)]
     if not any(mention.kind == kind and folded(mention.name) == folded(name) for mention in said):
         return False
     together = [{folded(one) for one in (*other_names(each.name, each.kind), *each.aliases)} for each in said]

@@ -63,8 +63,8 @@ class MemoryRules:
 
         return edges.reinforced(known, stated, now, self._live.tuned(EdgeWeights))
 
-    def read(self, memory: Memory, facts: Sequence[Fact] | None = None) -> ParsedText:
-        """Return the facts and mentions of a memory's words. `facts`: given if they are known without reading it.
+    def read(self, memory: Memory, facts: Sequence[Fact] | None = None, mentions: Sequence[Mention] | None = None) -> ParsedText:
+        """Return the facts and mentions of a memory's words. Those that are given are known without reading it.
 
         Nothing is read as a fact from an assistant's words, nor by the patterns of English from another language. Entities are
         listed in the clear, so a sealed memory mentions none.
@@ -78,17 +78,18 @@ class MemoryRules:
         if facts is None:
             foreign = memory.source is Source.ASSISTANT or language_of(memory.words) not in ("en", "")
             facts = () if foreign else statements.facts(memory.words, memory.speaker)
-        is_clear = memory.tier is Sensitivity.CLEARTEXT
-        return ParsedText(tuple(facts), entities.mentions(memory.words, memory.speaker) if is_clear else ())
+        if memory.tier is not Sensitivity.CLEARTEXT:
+            return ParsedText(tuple(facts))
+        return ParsedText(tuple(facts), tuple(entities.mentions(memory.words, memory.speaker) if mentions is None else mentions))
 
     def record_mentions(self, table: EntityTable, memory: int, mentions: Sequence[Mention]) -> None:
-        """Store the entities that a memory mentions, and merge or rename those that it identifies."""
+        """Store what a memory mentions, and merge or rename the entities that it identifies."""
         from engram.rules import entities  # late, as the module says
 
         entities.record_mentions(table, memory, mentions)
 
     def forget_mentions(self, table: EntityTable, memory: int) -> None:
-        """Remove what a memory mentions, and every name that only it gave."""
+        """Let the mentions of a memory mean no entity, and remove every name that only it gave."""
         from engram.rules import entities  # late, as the module says
 
         entities.forget_mentions(table, memory)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from engram.values.edges import Edge
-from engram.values.entities import Mention
+from engram.values.entities import Mention, StoredMention
 from engram.values.facts import Consequences, FactOutcome, Occasion, ParsedText, StoredFact
 from engram.values.identity import Sensitivity
 from engram.values.memories import Fact, Memory, Replacement
@@ -48,13 +48,22 @@ class EntityTable(Protocol):
         """Give the names and mentions of `twin` to `entity`, and remove `twin`."""
 
     def remove(self, entity: int) -> None:
-        """Remove an entity with its names and mentions."""
+        """Remove an entity with its names. The mentions of it stay, and mean none."""
 
-    def mention(self, entity: int, memory: int) -> None:
-        """Record that a memory mentions an entity."""
+    def put_mentions(self, memory: int, mentions: Sequence[Mention]) -> None:
+        """Store the mentions of a memory, numbered from 0, in place of those it had. They mean no entity yet."""
 
-    def unmention(self, entity: int, memory: int) -> None:
-        """Remove one mention."""
+    def link(self, memory: int, number: int, entity: int | None) -> None:
+        """Record which entity a mention means."""
+
+    def unlink(self, memory: int, entity: int) -> None:
+        """Record that no mention of a memory means this entity."""
+
+    def mentions_of(self, memory: int) -> list[StoredMention]:
+        """Return the mentions of a memory."""
+
+    def mentions_meaning(self, entity: int, limit: int = -1, besides: int = 0) -> list[StoredMention]:
+        """Return the mentions that mean an entity, those of the latest memories first, but for one memory."""
 
     def mentioned_in(self, memory: int) -> list[int]:
         """Return the entities that a memory mentions."""
@@ -62,20 +71,11 @@ class EntityTable(Protocol):
     def memories_of(self, entity: int) -> list[int]:
         """Return the memories that mention an entity."""
 
-    def texts_of(self, entity: int, limit: int, besides: int = 0) -> list[tuple[int, str, str]]:
-        """Return (memory, text, speaker) of the latest memories that mention an entity, but for one."""
-
-    def text_of(self, memory: int) -> tuple[str, str] | None:
-        """Return the text and the speaker of a memory."""
-
     def rename_subject(self, old: str, new: str) -> None:
         """Rename the subject of all facts of the scope that have it."""
 
     def set_subject(self, memory: int, old: str, new: str) -> None:
         """Rename the subject of those facts of one memory that have it."""
-
-    def set_fact_subject(self, memory: int, number: int, predicate: str, subject: str) -> None:
-        """Set the subject of one fact of a memory, if it has this predicate."""
 
 
 class FactTable(Protocol):
@@ -129,14 +129,14 @@ class StoreRules(TextRules, Protocol):
     def reinforced(self, known: Edge, stated: Edge, now: datetime) -> Edge:
         """Return a known edge after it was stated again."""
 
-    def read(self, memory: Memory, facts: Sequence[Fact] | None = None) -> ParsedText:
-        """Return the facts and mentions of a memory's text. `facts`: given if they are known without reading it."""
+    def read(self, memory: Memory, facts: Sequence[Fact] | None = None, mentions: Sequence[Mention] | None = None) -> ParsedText:
+        """Return the facts and mentions of a memory's text. Those that are given are known without reading it."""
 
     def record_mentions(self, table: EntityTable, memory: int, mentions: Sequence[Mention]) -> None:
-        """Store the entities that a memory mentions, and merge or rename those that it identifies."""
+        """Store what a memory mentions, and merge or rename the entities that it identifies."""
 
     def forget_mentions(self, table: EntityTable, memory: int) -> None:
-        """Remove what a memory mentions, and every name that only it gave."""
+        """Let the mentions of a memory mean no entity, and remove every name that only it gave."""
 
     def record_facts(self, table: FactTable, memory: Memory, facts: Sequence[Fact]) -> list[FactOutcome]:
         """Store the facts of a memory, end those that they outdate, and return the outcomes for other memories."""

@@ -10,6 +10,7 @@ from typing import NamedTuple, overload
 from engram.values.frozen import frozen
 from engram.values.identity import Scope
 from engram.values.memories import Memory
+from engram.values.memories import Mention as Mention
 
 
 @frozen
@@ -235,17 +236,10 @@ class KnownSubject(NamedTuple):
 
 
 @frozen
-class Name:
-    """A name as a text has it, and whether it is of a person, an organisation, a place, a project or a product."""
+class StoredMention:
+    """A mention of a stored memory: the keys of the memory and of the entity that it means (None: not known), and its number."""
 
-    text: str
-    kind: str
-
-
-@frozen
-class Mention:
-    """A name in a text: the name, the kind of entity, and other names that the same words give it."""
-
-    name: str
-    kind: str
-    aliases: tuple[str, ...] = ()
+    memory: int
+    number: int
+    entity: int | None
+    said: Mention

@@ -7,13 +7,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TypeVar, overload
 
 from engram.values.frozen import field, frozen
 from engram.values.identity import Scope, Sensitivity, Source
-
-if TYPE_CHECKING:
-    from engram.values.entities import Mention
 
 T = TypeVar("T")
 
@@ -161,6 +158,23 @@ class Fact:
 
 
 @frozen
+class Name:
+    """A name as a text has it, and whether it is of a person, an organisation, a place, a project or a product."""
+
+    text: str
+    kind: str
+
+
+@frozen
+class Mention:
+    """A name in a text: the name, the kind of entity, and other names that the same words give it."""
+
+    name: str
+    kind: str
+    aliases: tuple[str, ...] = ()
+
+
+@frozen
 class Replacement:
     """An earlier statement that a draft replaces: its id, or the number of an earlier draft of the same batch.
 
@@ -183,6 +197,7 @@ class Draft:
     turns: tuple[int, ...] = ()
     vector: bytes | None = None
     facts: tuple[Fact, ...] | None = None  # its facts, where they are known without reading the text
+    mentions: tuple[Mention, ...] | None = None  # the things that it names, likewise
     passage: str = ""
     replaces: tuple[Replacement, ...] = ()
 

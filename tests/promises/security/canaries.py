@@ -46,7 +46,7 @@ LOOKS = {
     "questions": "SELECT key FROM questions",
     "entities": f"SELECT name FROM entities WHERE lower(name) LIKE {_WORD}",
     "aliases": f"SELECT name FROM aliases WHERE lower(name) LIKE {_WORD}",
-    "mentions": f"SELECT entity FROM mentions WHERE memory IN ({_OF_IT})",
+    "mentions": f"SELECT name || aliases FROM mentions WHERE memory IN ({_OF_IT})",
     "facts": f"SELECT object FROM facts WHERE lower(subject) LIKE {_WORD}",
     "undoing": f"SELECT part FROM undoing WHERE lower(part) LIKE {_WORD}",
     "lexicon": f"SELECT rowid FROM lexicon WHERE lexicon MATCH '{CANARY.lower()}'",

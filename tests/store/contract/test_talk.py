@@ -13,7 +13,8 @@ from engram.env import Env
 from engram.errors import AccessDenied
 from engram.store.ports import DuplicateTurns, Store
 from engram.text.terms import identity_of
-from engram.types import Reader, Status, Turn
+from engram.types import Draft, Memory, Reader, Sensitivity, Status, Turn
+from engram.values.entities import Mention
 from engram.values.episodes import FilledBox, SealReason
 from engram.values.query import Filter, JudgedQuestion
 
@@ -134,6 +135,24 @@ def test_entities_are_found_by_name_with_the_memories_that_name_them(store: Stor
     assert "Charles Babbage" in {name for name, _ in store.entities.cooccurring(ME, "ada lovelace")}
     assert store.entities.get(OTHER, "ada lovelace") is None
     assert store.facts.backfill(OWNER, limit=9) == 0  # nothing is left of an earlier release
+
+
+def test_mentions_that_come_with_a_draft_are_stored_and_not_read_from_its_words(store: Store) -> None:
+    drafts = [
+        Draft(memory=Memory(text="She wrote the first program"), mentions=(Mention("Ada", "person"),)),
+        Draft(memory=Memory(text="Countess Lovelace played whist"), mentions=(Mention("Ada Lovelace", "person", ("@ada",)),)),
+    ]
+    she, countess = store.capture.write(ME, ME.scope, [], drafts)
+    found = store.entities.get(ME, "ada lovelace")
+    assert found is not None
+    assert set(found[1]) == {she.key, countess.key}
+    assert store.entities.mentions(ME, countess.id) == ["Ada Lovelace"]
+    for tier in (Sensitivity.SENSITIVE, Sensitivity.CLEARTEXT):
+        store.memories.update(ME, she.id, {"tier": tier})
+        assert store.entities.mentions(ME, she.id) == (["Ada Lovelace"] if tier is Sensitivity.CLEARTEXT else [])
+    store.erasure.erase(ME, [countess.id])
+    assert store.entities.mentions(ME, she.id) == ["Ada"]
+    assert store.entities.get(ME, "ada lovelace") is None
 
 
 def test_a_newer_fact_supersedes_the_older_one_and_the_history_stays(store: Store, clock: HandClock) -> None:

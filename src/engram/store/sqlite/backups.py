@@ -63,7 +63,7 @@ _TABLES: tuple[tuple[str, str], ...] = (
     ("questions", "key"),
     ("entities", "key"),
     ("aliases", "entity"),
-    ("mentions", "entity"),
+    ("mentions", "memory"),
     ("facts", "memory"),
     ("tokens", ""),
     ("receipts", ""),
@@ -301,8 +301,8 @@ def _drop_orphans(target: apsw.Connection) -> int:
     target.execute("DELETE FROM undoing WHERE pass NOT IN (SELECT key FROM passes)")
     target.execute("DELETE FROM questions WHERE scope NOT IN (SELECT key FROM scopes)")
     target.execute("DELETE FROM boxed WHERE box NOT IN (SELECT key FROM boxes)")
-    for table in ("aliases", "mentions"):
-        target.execute(f"DELETE FROM {table} WHERE entity NOT IN (SELECT key FROM entities)")
+    target.execute("DELETE FROM aliases WHERE entity NOT IN (SELECT key FROM entities)")
+    target.execute("UPDATE mentions SET entity = NULL WHERE entity NOT IN (SELECT key FROM entities)")
     target.execute("DELETE FROM sources WHERE turn NOT IN (SELECT key FROM turns)")
     target.execute("DELETE FROM embeddings WHERE space NOT IN (SELECT key FROM spaces)")
     target.execute("DELETE FROM feedback WHERE scope NOT IN (SELECT key FROM scopes) OR space NOT IN (SELECT key FROM spaces)")

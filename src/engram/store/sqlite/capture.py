@@ -117,7 +117,7 @@ class Capture:
         return _ReadDrafts(
             ready,
             {draft.memory.id: identity_of(draft.memory) for draft in ready},
-            {draft.memory.id: self._gate.rules.read(draft.memory, draft.facts) for draft in ready},
+            {draft.memory.id: self._gate.rules.read(draft.memory, draft.facts, draft.mentions) for draft in ready},
         )
 
     def _with_existing(

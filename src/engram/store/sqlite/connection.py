@@ -103,6 +103,7 @@ SIDE_TABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProx
         "skills": (("memory",), ("name",)),
         "skill_parts": (("memory", "part", "number"), ("text", "extra")),
         "facts": ((), ("subject", "predicate", "object")),  # likewise: SQL matches facts of one subject
+        "mentions": (("memory", "number"), ("name", "aliases")),
     }
 )
 """Side tables: the columns that identify a row, and those that hold words. All have a column `memory`."""

@@ -134,12 +134,12 @@ def _sharing_entities(connection: apsw.Connection, seen: Visibility, keys: Seque
     # Counted only up to `fan`: a name that most memories mention is not counted to the end.
     sql = f"""
         WITH named AS MATERIALIZED (
-            SELECT n.memory AS here, n.entity AS entity,
-                   (SELECT count(*) FROM (SELECT 1 FROM mentions AS x WHERE x.entity = n.entity LIMIT ?)) AS fan
+            SELECT DISTINCT n.memory AS here, n.entity AS entity,
+                   (SELECT count(*) FROM (SELECT DISTINCT x.memory FROM mentions AS x WHERE x.entity = n.entity LIMIT ?)) AS fan
               FROM mentions AS n JOIN memories AS a INDEXED BY memories_for_search ON a.key = n.memory
              WHERE n.memory IN ({", ".join("?" * len(keys))}) AND {at_here}
         )
-        SELECT named.here, o.memory, e.name, named.fan
+        SELECT DISTINCT named.here, o.memory, e.name, named.fan
           FROM named
           CROSS JOIN entities AS e ON e.key = named.entity
           CROSS JOIN mentions AS o ON o.entity = named.entity
@@ -156,7 +156,7 @@ def _naming(connection: apsw.Connection, seen: Visibility, names: Sequence[str],
     at_there, _ = predicate(seen, "m.scope")
     found: list[Any] = connection.execute(
         f"""
-        SELECT a.name, m.key FROM aliases AS a
+        SELECT DISTINCT a.name, m.key, n.entity FROM aliases AS a
           CROSS JOIN mentions AS n ON n.entity = a.entity
           CROSS JOIN memories AS m INDEXED BY memories_for_search ON m.key = n.memory
          WHERE a.name IN ({", ".join("?" * len(names))}) AND {at_name} AND m.status IN ('active', 'challenged') AND {at_there}
@@ -164,7 +164,7 @@ def _naming(connection: apsw.Connection, seen: Visibility, names: Sequence[str],
         """,
         (*names, *values, *values, most),
     ).fetchall()
-    return [Hop(names.index(name), key, name, 1.0, True) for name, key in found]
+    return [Hop(names.index(name), key, name, 1.0, True) for name, key, _ in found]
 
 
 def _passing(connection: apsw.Connection, seen: Visibility, keys: Sequence[int], where: Filter) -> set[int]:

@@ -6,7 +6,8 @@ An entity belongs to a scope, as memories do. `SqliteEntities` is the table that
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -16,8 +17,8 @@ from engram.guard.visibility import Visibility, readable
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import memory_rows
 from engram.store.sqlite.visibility import predicate
-from engram.types import Reader
-from engram.values.entities import Entity
+from engram.types import Memory, Reader
+from engram.values.entities import Entity, Mention, StoredMention
 
 if TYPE_CHECKING:
     from engram.store.rule_ports import StoreRules
@@ -29,10 +30,11 @@ def _most_mentioned(connection: apsw.Connection, seen: Visibility, kind: str | N
     of_kind, kinds = ("", ()) if kind is None else (" AND e.kind = ?", (kind,))
     found: list[Any] = connection.execute(
         f"""
-        SELECT e.name, e.kind, count(*), min(coalesce(m.happened_at, m.learned_at)), max(coalesce(m.happened_at, m.learned_at))
+        SELECT e.name, e.kind, count(DISTINCT m.key) AS times,
+               min(coalesce(m.happened_at, m.learned_at)), max(coalesce(m.happened_at, m.learned_at))
           FROM entities AS e JOIN mentions AS n ON n.entity = e.key JOIN memories AS m ON m.key = n.memory
          WHERE m.status IN ('active', 'challenged') AND {visible}{of_kind}
-         GROUP BY e.name, e.kind ORDER BY count(*) DESC, e.name LIMIT ?
+         GROUP BY e.name, e.kind ORDER BY times DESC, e.name LIMIT ?
         """,
         (*values, *kinds, limit),
     ).fetchall()
@@ -134,81 +136,99 @@ class SqliteEntities:
 
     def absorb(self, entity: int, twin: int) -> None:
         """Give the names and mentions of `twin` to `entity`, and remove `twin`."""
-        self._connection.execute("UPDATE OR IGNORE mentions SET entity = ? WHERE entity = ?", (entity, twin))
+        self._connection.execute("UPDATE mentions SET entity = ? WHERE entity = ?", (entity, twin))
         self._connection.execute("UPDATE aliases SET entity = ? WHERE entity = ?", (entity, twin))
         self._connection.execute("DELETE FROM entities WHERE key = ?", (twin,))
 
     def remove(self, entity: int) -> None:
-        """Overwrite the name of an entity and delete it; its names and mentions go with it by their references."""
+        """Overwrite the name of an entity and delete it; by their references its names go with it, and its mentions mean none."""
         self._connection.execute("UPDATE entities SET name = '' WHERE key = ?", (entity,))
         self._connection.execute("DELETE FROM entities WHERE key = ?", (entity,))
 
-    def mention(self, entity: int, memory: int) -> None:
-        """Record that a memory mentions an entity."""
-        self._connection.execute("INSERT OR IGNORE INTO mentions (entity, memory) VALUES (?, ?)", (entity, memory))
+    def put_mentions(self, memory: int, mentions: Sequence[Mention]) -> None:
+        """Store the mentions of a memory, numbered from 0, in place of those it had. The memory is cleartext, and so are they."""
+        self._connection.execute("DELETE FROM mentions WHERE memory = ?", (memory,))
+        self._connection.executemany(
+            "INSERT INTO mentions (memory, number, name, kind, aliases) VALUES (?, ?, ?, ?, ?)",
+            (
+                (memory, number, said.name, said.kind, json.dumps(said.aliases, ensure_ascii=False) if said.aliases else "")
+                for number, said in enumerate(mentions)
+            ),
+        )
 
-    def unmention(self, entity: int, memory: int) -> None:
-        """Remove one mention."""
-        self._connection.execute("DELETE FROM mentions WHERE entity = ? AND memory = ?", (entity, memory))
+    def link(self, memory: int, number: int, entity: int | None) -> None:
+        """Record which entity a mention means."""
+        sql = "UPDATE mentions SET entity = ? WHERE memory = ? AND number = ?"
+        self._connection.execute(sql, (entity, memory, number))
+
+    def unlink(self, memory: int, entity: int) -> None:
+        """Record that no mention of a memory means this entity."""
+        self._connection.execute("UPDATE mentions SET entity = NULL WHERE memory = ? AND entity = ?", (memory, entity))
+
+    def mentions_of(self, memory: int) -> list[StoredMention]:
+        """Return the mentions of a memory."""
+        return self._mentions("n.memory = ? ORDER BY n.number", memory)
+
+    def mentions_meaning(self, entity: int, limit: int = -1, besides: int = 0) -> list[StoredMention]:
+        """Return the mentions that mean an entity, those of the latest memories first, except the memory `besides`."""
+        return self._mentions("n.entity = ? AND n.memory <> ? ORDER BY n.memory DESC, n.number LIMIT ?", entity, besides, limit)
+
+    def _mentions(self, which: str, *values: int) -> list[StoredMention]:
+        rows = self._rows(f"SELECT n.memory, n.number, n.entity, {_SAID} FROM mentions AS n WHERE {which}", *values)
+        return [
+            StoredMention(memory, number, entity, Mention(name, kind, tuple(json.loads(aliases)) if aliases else ()))
+            for memory, number, entity, name, kind, aliases in rows
+        ]
 
     def mentioned_in(self, memory: int) -> list[int]:
         """Return the entities that a memory mentions."""
-        return [row[0] for row in self._rows("SELECT entity FROM mentions WHERE memory = ?", memory)]
+        sql = "SELECT DISTINCT entity FROM mentions WHERE memory = ? AND entity IS NOT NULL"
+        return [row[0] for row in self._rows(sql, memory)]
 
     def memories_of(self, entity: int) -> list[int]:
         """Return the memories that mention an entity."""
-        return [row[0] for row in self._rows("SELECT memory FROM mentions WHERE entity = ?", entity)]
-
-    def texts_of(self, entity: int, limit: int, besides: int = 0) -> list[tuple[int, str, str]]:
-        """Return (memory, text, speaker) of the latest memories that mention an entity, except the memory `besides`."""
-        return self._rows(
-            """
-            SELECT n.memory, c.text, m.speaker FROM mentions AS n
-              JOIN memories AS m ON m.key = n.memory JOIN contents AS c ON c.memory = n.memory
-             WHERE n.entity = ? AND n.memory <> ? ORDER BY n.memory DESC LIMIT ?
-            """,
-            entity,
-            besides,
-            limit,
-        )
-
-    def text_of(self, memory: int) -> tuple[str, str] | None:
-        """Return the text and the speaker of a memory. Only cleartext memories have mentions, so nothing is unsealed."""
-        sql = "SELECT c.text, m.speaker FROM memories AS m JOIN contents AS c ON c.memory = m.key WHERE m.key = ?"
-        return next(iter(self._rows(sql, memory)), None)
+        return [row[0] for row in self._rows("SELECT DISTINCT memory FROM mentions WHERE entity = ?", entity)]
 
     def rename_subject(self, old: str, new: str) -> None:
         """Rename the subject `old` in all facts of the scope."""
         self._connection.execute(_RENAME_SUBJECT, (new, old, self._scope))
 
     def set_subject(self, memory: int, old: str, new: str) -> None:
-        """Rename the subject `old` in the facts of one memory. The memory is cleartext, as all memories with mentions are."""
-        self._connection.execute("UPDATE facts SET subject = ? WHERE memory = ? AND subject = ?", (new, memory, old))
-
-    def set_fact_subject(self, memory: int, number: int, predicate: str, subject: str) -> None:
-        """Set the subject of one fact of a memory, if it has this predicate."""
-        self._connection.execute(_SET_FACT_SUBJECT, (subject, memory, number, predicate))
+        """Rename the subject `old` in the facts of one memory."""
+        self._connection.execute(_SET_SUBJECT, (new, old, memory))
 
     def _rows(self, sql: str, *values: int | str) -> list[Any]:
         return self._connection.execute(sql, values).fetchall()
 
 
-_RENAME_SUBJECT = f"""
+_SAID = f"{sealed.read_side('mentions', 'name', 'n')}, n.kind, {sealed.read_side('mentions', 'aliases', 'n')}"
+
+_NEW_SUBJECT = f"""
     UPDATE facts SET subject = {sealed.write_side("facts", "subject", "?1", "(SELECT tier FROM memories WHERE key = memory)")}
-     WHERE subject IN ({sealed.both_forms("facts", "subject", "?2")}) AND memory IN (SELECT key FROM memories WHERE scope = ?3)
+     WHERE subject IN ({sealed.both_forms("facts", "subject", "?2")})
 """
-
-_SET_FACT_SUBJECT = f"""
-    UPDATE facts SET subject = {sealed.write_side("facts", "subject", "?1", "'cleartext'")}
-     WHERE memory = ?2 AND number = ?3 AND predicate IN ({sealed.both_forms("facts", "predicate", "?4")})
-"""
+_RENAME_SUBJECT = f"{_NEW_SUBJECT} AND memory IN (SELECT key FROM memories WHERE scope = ?3)"
+_SET_SUBJECT = f"{_NEW_SUBJECT} AND memory = ?3"
 
 
-def forget_mentions(connection: apsw.Connection, rules: StoreRules, memory: int) -> None:
-    """Remove the mentions of a memory, and every name that only it gave. The memory's row must still exist."""
+def unlink_mentions(connection: apsw.Connection, rules: StoreRules, memory: int) -> None:
+    """Let the mentions of a memory mean no entity, and remove every name that only it gave. Its row must still exist."""
     scope = connection.execute("SELECT scope FROM memories WHERE key = ?", (memory,)).get
     if scope is not None:
         rules.forget_mentions(SqliteEntities(connection, int(scope)), memory)
+
+
+def forget_mentions(connection: apsw.Connection, rules: StoreRules, memory: int) -> None:
+    """Overwrite and delete the mentions of a memory, and remove every name that only it gave. Its row must still exist."""
+    unlink_mentions(connection, rules, memory)
+    connection.execute("UPDATE mentions SET name = '', aliases = '' WHERE memory = ?", (memory,))
+    connection.execute("DELETE FROM mentions WHERE memory = ?", (memory,))
+
+
+def stored_mentions(connection: apsw.Connection, memory: Memory) -> tuple[Mention, ...] | None:
+    """Return the mentions that are stored of a memory; None if there are none, so that its words are to be read."""
+    found = SqliteEntities(connection, 0).mentions_of(memory.key)
+    return tuple(mention.said for mention in found) or None
 
 
 class Entities:
@@ -231,8 +251,8 @@ class Entities:
         """Return the names of the entities that a memory mentions."""
         with self._gate.read(reader, "entity") as connection:
             key = memory_rows.required(connection, readable(reader), memory_id).key
-            sql = "SELECT e.name FROM mentions AS n JOIN entities AS e ON e.key = n.entity WHERE n.memory = ? ORDER BY e.name"
-            found: list[Any] = connection.execute(sql, (key,)).fetchall()
+            named = "SELECT DISTINCT e.name FROM mentions AS n JOIN entities AS e ON e.key = n.entity WHERE n.memory = ?"
+            found: list[Any] = connection.execute(f"{named} ORDER BY e.name", (key,)).fetchall()
             return [row[0] for row in found]
 
     def cooccurring(self, reader: Reader, name: str, *, limit: int = 10) -> list[tuple[str, int]]:

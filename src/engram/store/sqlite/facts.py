@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
 
 
-_UNREAD_TO, _READ_TO = "unread_to", "read_to"
-"""Rows of `meta` during the backfill: the last memory to read, and the last one read."""
+_UNREAD_TO, _READ_TO, _FACTS_READ = "unread_to", "read_to", "facts_read"
+"""Rows of `meta` during the backfill: the last memory to read, the last one read, and a mark that only mentions are missing."""
 
 
 def _related(
@@ -145,7 +145,7 @@ def reopen(connection: apsw.Connection, memory: int) -> None:
 
 
 def forget(connection: apsw.Connection, rules: StoreRules, memory: int) -> None:
-    """Overwrite and delete the facts of a memory, and remove its mentions of entities."""
+    """Overwrite and delete the facts and the mentions of a memory."""
     connection.execute("UPDATE facts SET subject = '', predicate = '', object = '' WHERE memory = ?", (memory,))
     connection.execute("DELETE FROM facts WHERE memory = ?", (memory,))
     entities.forget_mentions(connection, rules, memory)
@@ -163,22 +163,29 @@ def _backfill_page(connection: apsw.Connection, rules: StoreRules, seen: Visibil
     keys: list[Any] = connection.execute(
         "SELECT key FROM memories WHERE key > ? AND key <= ? ORDER BY key LIMIT ?", (after, last, limit)
     ).fetchall()
+    facts_read = connection.execute("SELECT 1 FROM meta WHERE name = ?", (_FACTS_READ,)).get
     for memory in memory_rows.by_keys(connection, seen, [row[0] for row in keys]):
-        _backfill_memory(connection, rules, memory)
+        if memory.tier is Sensitivity.CLEARTEXT:
+            _backfill_mentions(connection, rules, memory)
+        if not facts_read:
+            _backfill_facts(connection, rules, memory)
     if len(keys) < limit:
-        connection.execute("DELETE FROM meta WHERE name IN (?, ?)", (_UNREAD_TO, _READ_TO))
+        connection.execute("DELETE FROM meta WHERE name IN (?, ?, ?)", (_UNREAD_TO, _READ_TO, _FACTS_READ))
     else:
         connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_READ_TO, keys[-1][0]))
     return len(keys)
 
 
-def _backfill_memory(connection: apsw.Connection, rules: StoreRules, memory: Memory) -> None:
-    """Store the mentions, facts and figures of a memory from a release that had none. No memory is superseded by them."""
+def _backfill_mentions(connection: apsw.Connection, rules: StoreRules, memory: Memory) -> None:
+    """Store the mentions of a memory from a release that had none, or none with their words."""
+    table = entities.SqliteEntities(connection, intern(connection, memory.scope))
+    rules.record_mentions(table, memory.key, rules.read(memory, ()).mentions)
+
+
+def _backfill_facts(connection: apsw.Connection, rules: StoreRules, memory: Memory) -> None:
+    """Store the facts and figures of a memory from a release that had none. No memory is superseded by them."""
     if memory.tier is Sensitivity.CLEARTEXT:
-        reading = rules.read(memory)
-        table = SqliteFacts(connection, intern(connection, memory.scope))
-        rules.record_mentions(table.entities, memory.key, reading.mentions)
-        rules.record_facts(table, memory, reading.facts)
+        rules.record_facts(SqliteFacts(connection, intern(connection, memory.scope)), memory, rules.read(memory, None, ()).facts)
     values = (*sealed.informativeness(connection, memory), memory.key)
     connection.execute("UPDATE memories SET substance = ?, named = ? WHERE key = ?", values)
 

@@ -196,7 +196,7 @@ class Feedback:
         with self._gate.watched(reader, "correct", memory_id):
             check_memory(draft.memory, self._gate.live.now)
             now, new_id = self._gate.env.now(), self._gate.env.new_id()
-            reading = self._gate.rules.read(draft.memory)
+            reading = self._gate.rules.read(draft.memory, draft.facts, draft.mentions)
 
             def work(connection: apsw.Connection) -> Memory:
                 owned = writable(reader)

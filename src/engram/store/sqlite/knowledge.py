@@ -107,7 +107,7 @@ def _named(connection: apsw.Connection, seen: Visibility, limit: int, stale: tup
     found: list[Any] = connection.execute(
         f"""
         WITH counted AS (
-            SELECT n.entity AS entity, count(*) AS times
+            SELECT n.entity AS entity, count(DISTINCT n.memory) AS times
               FROM mentions AS n CROSS JOIN memories AS m INDEXED BY memories_for_search ON m.key = n.memory
              WHERE m.status IN ('active', 'challenged') AND {visible} GROUP BY n.entity
         )
@@ -118,7 +118,7 @@ def _named(connection: apsw.Connection, seen: Visibility, limit: int, stale: tup
     ).fetchall()
     made = []
     for name, kind, count, entities in found:
-        own = f"SELECT memory FROM mentions WHERE entity IN ({entities}) ORDER BY memory DESC LIMIT {_MOST}"
+        own = f"SELECT DISTINCT memory FROM mentions WHERE entity IN ({entities}) ORDER BY memory DESC LIMIT {_MOST}"
         tally = _tally(connection, seen, f"m.key IN ({own})", (), stale)
         if tally.memories:
             made.append(KnownSubject(name, kind, tally if count <= _MOST else tally._replace(memories=count)))

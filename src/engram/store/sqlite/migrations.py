@@ -589,6 +589,32 @@ def _format_6(connection: apsw.Connection) -> None:
     )
 
 
+def _format_7(connection: apsw.Connection) -> None:
+    """Add what each mention says: name, kind and other names. Old mentions get the name of their entity until they are read."""
+    connection.execute(
+        """
+        ALTER TABLE mentions RENAME TO old_mentions;
+        CREATE TABLE mentions (
+            memory  INTEGER NOT NULL REFERENCES memories (key) ON DELETE CASCADE,
+            number  INTEGER NOT NULL,
+            entity  INTEGER REFERENCES entities (key) ON DELETE SET NULL,
+            name    TEXT NOT NULL,
+            kind    TEXT NOT NULL,
+            aliases TEXT NOT NULL,
+            PRIMARY KEY (memory, number)
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO mentions (memory, number, entity, name, kind, aliases)
+            SELECT o.memory, row_number() OVER (PARTITION BY o.memory ORDER BY o.entity) - 1, e.key, e.name, e.kind, ''
+              FROM old_mentions AS o JOIN entities AS e ON e.key = o.entity;
+        DROP TABLE old_mentions;
+        CREATE INDEX mentions_by_entity ON mentions (entity, memory);
+        """
+    )
+    read_to = connection.execute("SELECT coalesce(max(key), 0) FROM memories").get
+    if read_to and not connection.execute("SELECT 1 FROM meta WHERE name = 'unread_to'").get:
+        connection.execute("INSERT INTO meta (name, value) VALUES ('unread_to', ?), ('facts_read', 1)", (read_to,))
+
+
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("the first tables", _first_tables),
     ("turns, and where memories come from", _turns),
@@ -596,12 +622,13 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("who was heard", _format_4),
     ("what happens at rest", _format_5),
     ("the words of a statement", _format_6),
+    ("the words of a mention", _format_7),
 )
 
 _PATIENCE_MS = 600_000
 """Time a process waits for the migration of another: as long as a large vault may take."""
 
-VERSION = 6
+VERSION = 7
 """The version of this release: the number of migrations."""
 
 

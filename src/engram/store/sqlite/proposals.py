@@ -352,7 +352,7 @@ class Proposals:
         made = memory_rows.insert(round.connection, born, around, passage=draft.passage)
         turns.link(round.connection, made.key, sources)
         rules, table = self._gate.rules, facts.SqliteFacts(round.connection, intern(round.connection, made.scope))
-        read = rules.read(made, draft.facts)
+        read = rules.read(made, draft.facts, draft.mentions)
         rules.record_mentions(table.entities, made.key, read.mentions)
         rules.record_derived_facts(table, made, read.facts)
         round.known[made.id] = made

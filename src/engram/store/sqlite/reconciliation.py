@@ -112,7 +112,8 @@ class Reconciliation:
             turns.drop_words_carried_from(connection, memory.key, memory.tier)
         else:
             table = entities.SqliteEntities(connection, intern(connection, memory.scope))
-            rules.record_mentions(table, memory.key, rules.read(memory, ()).mentions)
+            known = entities.stored_mentions(connection, memory)
+            rules.record_mentions(table, memory.key, rules.read(memory, (), known).mentions)
 
     def _follow(
         self,
@@ -170,7 +171,8 @@ class Reconciliation:
         turns.update_surroundings(connection, sources[:1])
         scope = intern(connection, new.scope)
         if stated is not None or new.source is not old.source:
-            self._reconcile_one(connection, reader, new, now, rules.read(new, stated), scope)
+            reading = rules.read(new, stated, entities.stored_mentions(connection, new))
+            self._reconcile_one(connection, reader, new, now, reading, scope)
         elif facts.is_contested(connection, new.key):
             outcomes = rules.settle(facts.SqliteFacts(connection, scope), new)
             self._follow(connection, reader, new, outcomes, Occasion.CORROBORATED, now)

@@ -164,7 +164,7 @@ def propagate_tier(connection: apsw.Connection, rules: StoreRules, memory: Memor
         here = waiting.pop()
         if here.tier is Sensitivity.CLEARTEXT:
             continue
-        entities.forget_mentions(connection, rules, here.key)  # entities are listed in the clear
+        entities.unlink_mentions(connection, rules, here.key)  # entities are listed in the clear
         turns.raise_source_tiers(connection, here.key)
         derived: list[Any] = connection.execute(_CAME_OF, (here.key,)).fetchall()
         waiting += filter(None, (_raised(connection, key, here.tier) for (key,) in derived))

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 
 from engram.text.english.gazetteer import GIVEN_NAMES, LONG_PLACES, PLACES, TECHNOLOGIES, is_technology
 from engram.text.terms import word_set
-from engram.values.entities import Mention, Name
 from engram.values.frozen import replace
+from engram.values.memories import Mention, Name
 
 PERSON, PLACE, ORGANISATION, PROJECT, PRODUCT, TECHNOLOGY, FILE, THING = (
     "person", "place", "organisation", "project", "product", "technology", "file", "thing",
