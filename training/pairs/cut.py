@@ -24,11 +24,12 @@ import engram
 from engram.capture import duplicates
 from engram.models.catalogue import find
 from engram.models.embedders import OnnxEmbedder
-from engram.rules.pairs import shown
+from engram.rules.pairs import promise, shown
 from engram.text.terms import words
 from engram.types import Memory
 
 NEIGHBOURS = 8
+BESIDE_A_LINK, BESIDE_NONE = 5, 1  # neighbours of a statement that are neither, the most promising first
 LEAST_COSINE = 0.3
 LEAST_SHARE = 0.6
 
@@ -71,9 +72,13 @@ def pairs(story: dict[str, Any], encoder: Any) -> Iterator[dict[str, str]]:
             continue
         cosines = rows[said] @ rows[later]
         nearest = {said[place] for place in np.argsort(-cosines)[:NEIGHBOURS].tolist() if cosines[place] >= LEAST_COSINE}
+        labels = {n: label_of(story, kept[n], kept[later]) for n in said}
+        linked = {n for n, label in labels.items() if label != "neither"}
+        near = sorted(nearest - linked, key=lambda n: -promise(kept[n][1], kept[later][1]))
+        chosen = linked | set(near[: BESIDE_A_LINK if linked else BESIDE_NONE])
         for place, n in enumerate(said):
-            label = label_of(story, kept[n], kept[later])
-            if n in nearest or label != "neither":
+            if n in chosen:
+                label = labels[n]
                 yield {
                     "a": shown(kept[n][1]), "b": shown(kept[later][1]), "label": label, "kind": "story",
                     "language": story["language"], "cosine": round(float(cosines[place]), 3), "story": story["id"],

@@ -1,7 +1,7 @@
 """Compare new statements with the nearest memories and with each other: which say the same, and which replace an earlier one.
 
 Comes in: statements with their neighbours. Goes out: for each, the relations that the pair model is sure enough of
-(`rules/pairs.py`). Few pairs are read: those of one owner that are near by meaning, the nearest first.
+(`rules/pairs.py`). Few pairs are read: those of one owner that are near by meaning, the most promising ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from engram.errors import EngramError
 from engram.models.pair_reader import PairReader
-from engram.rules.pairs import PairWeights, Relation, may_be_outdated, reason, relation, shown
+from engram.rules.pairs import PairWeights, Relation, may_be_outdated, promise, reason, relation, shown
 from engram.text.english.grammar import is_assistant, named
 from engram.text.terms import day_of
 from engram.types import Kind, Memory, Proposition, Replacement
@@ -89,10 +89,11 @@ def relations(
 
 
 def chosen(candidates: Iterable[PairCandidate[Place]], weights: PairWeights) -> Sequence[PairCandidate[Place]]:
-    """Return the pairs to read: of each later statement the nearest few."""
-    nearest: dict[int, list[PairCandidate[Place]]] = {}
-    for pair in sorted(candidates, key=lambda pair: -pair.cosine):
-        own = nearest.setdefault(pair.number, [])
-        if len(own) < weights.most_at_once:
+    """Return the pairs to read: of each later statement the most promising few, the best first."""
+    best: dict[int, list[PairCandidate[Place]]] = {}
+    odds = [(promise(pair.earlier, pair.later), pair) for pair in candidates]
+    for odd, pair in sorted(odds, key=lambda one: -one[0]):
+        own = best.setdefault(pair.number, [])
+        if odd >= weights.promising and len(own) < weights.most_at_once:
             own.append(pair)
-    return [pair for number in sorted(nearest) for pair in nearest[number]]
+    return [pair for number in sorted(best) for pair in best[number]]

@@ -230,7 +230,7 @@ def _chunk(text: str, turn: Turn, chunk: chunks.Piece, sort: categories.Sort) ->
     bare = words if chunk.code else chunks.plain(words)
     heading = _shown(chunk.context)
     carries = "" if bare.startswith(heading) else heading
-    found = _proposition(turn, words, carries, sort, "part of an answer")
+    found = _proposition(turn, words, carries, sort, "part of an answer", names=())
     if bare == " ".join(words.split()) or chunk.code:
         return chunk.start, chunk.end, found, ""
     # The encoder was made for prose: it reads the words without the signs of Markdown.
@@ -363,8 +363,8 @@ def _shown(context: str) -> str:
 
 def _speech(text: str, turn: Turn, previous: Turn | None, reading: Reading) -> Iterator[_Read]:
     other = previous if previous is not None and previous.speaker != turn.speaker else None
-    before = redaction.cut(other.text).text if other is not None else ""
-    asked = _question_of(before)
+    before = redaction.cut(previous.text).text if previous is not None else ""
+    asked = _question_of(before) if other is not None else ""
     threshold, least = _thresholds(turn, other, reading.weights)
     judged: list[tuple[shapes.Block, list[Piece]]] = []
     for block in shapes.blocks(text):

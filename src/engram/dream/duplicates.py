@@ -62,7 +62,8 @@ def _related(
     context: JobContext, found: Sequence[tuple[Memory, Sequence[Memory]]], retired: Mapping[str, str]
 ) -> list[tuple[Memory, Memory, Related[int]]]:
     """Return the pairs that the model has something to say about, as earlier memory, later memory and relation."""
-    weights = replace(context.pair_weights, most_at_once=context.pair_weights.most_at_rest)
+    own = context.pair_weights
+    weights = replace(own, most_at_once=own.most_at_rest, promising=own.promising_at_rest)
     pairs: dict[tuple[int, int], PairCandidate[int]] = {}
     by_key: dict[int, Memory] = {}
     for memory, neighbours in found:

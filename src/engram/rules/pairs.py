@@ -31,9 +31,11 @@ class PairWeights:
     """Numbers that decide which pairs are read, and from which probability on something follows."""
 
     neighbours: int = 10  # nearest memories that a statement is compared with
-    least_likeness: float = 0.62  # likeness from which two statements may have to do with each other: cosine over background
-    most_at_once: int = 1  # pairs of a statement that are read while it is captured
+    least_likeness: float = 0.5  # likeness from which two statements may have to do with each other: cosine over background
+    most_at_once: int = 3  # pairs of a statement that are read while it is captured
     most_at_rest: int = 10  # pairs of a statement that are read at rest
+    promising: float = 0.5  # log odds from which a pair is read while a statement is captured
+    promising_at_rest: float = -1.0  # log odds from which it is read at rest
     longest: int = 280  # characters: a longer text is no single statement
     same: float = 0.91
     replaces: float = 0.9
@@ -70,6 +72,31 @@ def relation(judgement: PairJudgement, earlier: str, later: str, weights: PairWe
     if judgement.replaces >= weights.replaces:
         return Relation.REPLACES
     return Relation.CHALLENGES if judgement.replaces >= weights.challenges else Relation.NEITHER
+
+
+def promise(earlier: Memory | Proposition, later: Memory | Proposition) -> float:
+    """Return the log odds that two near statements have to do with each other, before the model reads them.
+
+    A logistic regression on the pairs of `training/pairs/stories` by four authors. Among the nearest, nearness by meaning adds
+    nothing to it: of a fifth author's links it finds .37 as the best pair of a statement and .69 among the best three, where the
+    nearest by meaning are .29 and .46.
+    """
+    first, second = content_words(earlier.words), content_words(later.words)
+    shared = len(set(first) & set(second)) / max(1, min(len(set(first)), len(set(second))))
+    figures = {word for word in words(earlier.words) if word[:1].isdigit()}
+    return (
+        -1.0
+        + 6.6 * overlap(earlier.words, later.words)
+        + 2.7 * shared
+        + 0.6 * bool(figures)
+        + 0.8 * (not figures.isdisjoint(words(later.words)))
+        + _EARLIER.get(earlier.category, 0.0)
+        + 1.7 * (later.category == _CORRECTION)
+    )
+
+
+_EARLIER = {"moment": -0.5, "commitment": 0.5, "decision": 0.5}
+"""Log odds by the category of the earlier statement: an event is seldom replaced, a plan often."""
 
 
 def may_be_outdated(earlier: Memory | Proposition, later: Memory | Proposition) -> bool:

@@ -201,10 +201,13 @@ def _found(body: str, whose: str, names: Sequence[Name] | None) -> Iterator[tupl
 
 
 def _given(body: str, names: Sequence[Name]) -> Iterator[tuple[int, int, Mention]]:
-    """Yield the names that are known to stand in a text, the longest first."""
+    """Yield the names that are known to stand in a text, the longest first, then other words with a capital, which count only
+    if an entity has that name."""
     for name in sorted(names, key=lambda name: -len(name.text)):
         for match in re.finditer(rf"(?<!\w){re.escape(name.text)}(?!\w)", body):
             yield match.start(), match.end(), _mention_of(name)
+    for start, end, mention in _capitals(body):
+        yield start, end, mention if mention.kind == TECHNOLOGY else Mention(mention.name, UNSURE)
 
 
 def _mention_of(name: Name) -> Mention:
@@ -235,7 +238,7 @@ def _people_by_role(body: str, whose: str, people: Sequence[str] | None) -> Iter
         for match in pattern.finditer(body):
             name, handle = match["name"], match.groupdict().get("handle")
             if people is not None:
-                name = max((one for one in people if name.startswith(one)), key=len, default="")
+                name = max((one for one in people if f" {one} " in f" {name} "), key=len, default="")
             if name and name.split()[0].lower() not in _SENTENCE_WORDS:
                 aliases = (_role(match, whose), *((f"@{handle}",) if handle else ()))
                 yield match.start(), match.end(), Mention(name, PERSON, aliases)
