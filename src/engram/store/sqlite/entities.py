@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -16,9 +17,10 @@ from engram.env import from_micros
 from engram.guard.visibility import Visibility, readable
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import memory_rows
+from engram.store.sqlite.rows import micros
 from engram.store.sqlite.visibility import predicate
 from engram.types import Memory, Reader
-from engram.values.entities import Entity, Mention, StoredMention
+from engram.values.entities import Entity, EntityDecision, Mention, StoredMention, Tenure
 
 if TYPE_CHECKING:
     from engram.store.rule_ports import StoreRules
@@ -42,10 +44,23 @@ def _most_mentioned(connection: apsw.Connection, seen: Visibility, kind: str | N
 
 
 def keys_called(connection: apsw.Connection, seen: Visibility, name: str) -> list[int]:
-    """Return the keys of the entities that have this name in the scopes of `seen`."""
+    """Return the keys of the entities that have this name, or had it last, in the scopes of `seen`; one in each scope."""
     visible, values = predicate(seen, "scope")
-    found: list[Any] = connection.execute(f"SELECT entity FROM aliases WHERE name = ? AND {visible}", (name, *values)).fetchall()
-    return [row[0] for row in found]
+    sql = f"SELECT scope, entity FROM aliases WHERE name = ? AND {visible} ORDER BY until <> 0, until DESC, since DESC"
+    found: list[Any] = connection.execute(sql, (name, *values)).fetchall()
+    return list({scope: entity for scope, entity in reversed(found)}.values())
+
+
+def tenure(entity: int, since: int | None, until: int) -> Tenure:
+    return Tenure(entity, None if since is None else from_micros(since), from_micros(until) if until else None)
+
+
+def _to_json(words: Sequence[str]) -> str:
+    return json.dumps(words, ensure_ascii=False) if words else ""
+
+
+def _from_json(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text)) if text else ()
 
 
 def _entity_called(connection: apsw.Connection, seen: Visibility, name: str) -> tuple[Entity, list[int]] | None:
@@ -65,7 +80,7 @@ def _entity_called(connection: apsw.Connection, seen: Visibility, name: str) -> 
     own_names: list[Any] = connection.execute(f"SELECT name, kind FROM entities WHERE key IN ({marks})", keys).fetchall()
     name, kind = max(own_names, key=lambda row: len(row[0]))
     names: list[Any] = connection.execute(
-        f"SELECT DISTINCT name FROM aliases WHERE entity IN ({marks}) ORDER BY name", keys
+        f"SELECT DISTINCT name FROM aliases WHERE entity IN ({marks}) AND until = 0 ORDER BY name", keys
     ).fetchall()
     entity = Entity(name, kind, tuple(row[0] for row in names), len(rows), from_micros(rows[-1][1]), from_micros(rows[0][1]))
     return entity, [row[0] for row in rows]
@@ -95,10 +110,9 @@ class SqliteEntities:
         self._scope = scope
 
     def called(self, name: str) -> int | None:
-        """Return the entity that has this name."""
-        sql = "SELECT entity FROM aliases WHERE scope = ? AND name = ?"
-        found = self._connection.execute(sql, (self._scope, name)).get
-        return None if found is None else int(found)
+        """Return the entity that has this name now; None if there is none, or several have it."""
+        found = self._rows("SELECT entity FROM aliases WHERE name = ? AND scope = ? AND until = 0", name, self._scope)
+        return int(found[0][0]) if len(found) == 1 else None
 
     def describe(self, entity: int) -> tuple[str, str]:
         """Return the own name and the kind of an entity."""
@@ -106,13 +120,46 @@ class SqliteEntities:
         return str(name), str(kind)
 
     def names_of(self, entity: int) -> set[str]:
-        """Return all names of an entity."""
-        return {row[0] for row in self._rows("SELECT name FROM aliases WHERE entity = ?", entity)}
+        """Return all names that an entity has now."""
+        return {row[0] for row in self._rows("SELECT name FROM aliases WHERE entity = ? AND until = 0", entity)}
 
-    def namesakes(self, first: str, besides: int) -> list[int]:
-        """Return the other entities that have a name of several words beginning with this one."""
-        sql = "SELECT DISTINCT entity FROM aliases WHERE scope = ? AND name > ? AND name < ? AND entity <> ?"
-        return [row[0] for row in self._rows(sql, self._scope, f"{first} ", f"{first}!", besides)]
+    def beginning(self, letters: str) -> list[tuple[str, int]]:
+        """Return the names that begin so, each with its entity."""
+        sql = "SELECT name, entity FROM aliases WHERE name > ? AND name < ? AND scope = ? AND until = 0"
+        return self._rows(sql, letters, f"{letters}\U0010ffff", self._scope)
+
+    def ending(self, letters: str) -> list[tuple[str, int]]:
+        """Return the names that end so, each with its entity."""
+        sql = "SELECT name, entity FROM aliases WHERE scope = ? AND until = 0 AND substr(name, -length(?2)) = ?2"
+        return self._rows(sql, self._scope, letters)
+
+    def holders(self, role: str) -> list[Tenure]:
+        """Return the entities that have or had a role, in the order of their times."""
+        sql = "SELECT entity, since, until FROM aliases WHERE name = ? AND scope = ?"
+        order = "ORDER BY since IS NOT NULL, since, until = 0, until, entity"
+        return [tenure(*row) for row in self._rows(f"{sql} {order}", role, self._scope)]
+
+    def set_holders(self, role: str, tenures: Sequence[Tenure]) -> None:
+        """Set the entities that have or had a role."""
+        self._connection.execute("DELETE FROM aliases WHERE name = ? AND scope = ?", (role, self._scope))
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO aliases (name, scope, until, entity, since) VALUES (?, ?, ?, ?, ?)",
+            ((role, self._scope, micros(span.until) or 0, span.entity, micros(span.since)) for span in tenures),
+        )
+
+    def roles_of(self, entity: int) -> set[str]:
+        """Return the roles that an entity has or had."""
+        sql = "SELECT name FROM aliases WHERE entity = ? AND (since IS NOT NULL OR until <> 0)"
+        return {row[0] for row in self._rows(sql, entity)}
+
+    def said_at(self, memory: int) -> datetime | None:
+        """Return the time that the statements of a memory are about: since when they hold, else when it happened or was learned."""
+        at = self._rows("SELECT coalesce(valid_from, happened_at, learned_at) FROM memories WHERE key = ?", memory)
+        return from_micros(at[0][0]) if at else None
+
+    def id_of(self, memory: int) -> str:
+        """Return the id of a memory."""
+        return str(self._rows("SELECT id FROM memories WHERE key = ?", memory)[0][0])
 
     def add(self, name: str, kind: str) -> int:
         """Add an entity and return its key."""
@@ -122,9 +169,25 @@ class SqliteEntities:
     def add_names(self, entity: int, names: Iterable[str]) -> None:
         """Add names of an entity. A name that belongs to another entity is skipped."""
         self._connection.executemany(
-            "INSERT OR IGNORE INTO aliases (scope, name, entity) VALUES (?, ?, ?)",
+            """
+            INSERT INTO aliases (scope, name, entity, until) SELECT ?1, ?2, ?3, 0
+             WHERE NOT EXISTS (SELECT 1 FROM aliases WHERE name = ?2 AND scope = ?1 AND until = 0)
+            """,
             ((self._scope, name, entity) for name in names if name),
         )
+
+    def memories_naming(self, names: Sequence[str]) -> list[int]:
+        """Return the memories that have a mention by one of these names. All mentions of the scope are read."""
+        marks = ", ".join("?" * len(names))
+        sql = f"""
+            SELECT DISTINCT n.memory FROM mentions AS n JOIN memories AS m ON m.key = n.memory
+             WHERE m.scope = ? AND m.tier = 'cleartext' AND lower(n.name) IN ({marks})
+        """
+        return [row[0] for row in self._rows(sql, self._scope, *names)]
+
+    def decisions(self) -> tuple[EntityDecision, ...]:
+        """Return the decisions by hand that were not taken back, in their order."""
+        return ()
 
     def remove_names(self, names: Iterable[str]) -> None:
         """Remove names, whichever entity has them."""
@@ -137,7 +200,7 @@ class SqliteEntities:
     def absorb(self, entity: int, twin: int) -> None:
         """Give the names and mentions of `twin` to `entity`, and remove `twin`."""
         self._connection.execute("UPDATE mentions SET entity = ? WHERE entity = ?", (entity, twin))
-        self._connection.execute("UPDATE aliases SET entity = ? WHERE entity = ?", (entity, twin))
+        self._connection.execute("UPDATE OR REPLACE aliases SET entity = ? WHERE entity = ?", (entity, twin))
         self._connection.execute("DELETE FROM entities WHERE key = ?", (twin,))
 
     def remove(self, entity: int) -> None:
@@ -149,9 +212,9 @@ class SqliteEntities:
         """Store the mentions of a memory, numbered from 0, in place of those it had. The memory is cleartext, and so are they."""
         self._connection.execute("DELETE FROM mentions WHERE memory = ?", (memory,))
         self._connection.executemany(
-            "INSERT INTO mentions (memory, number, name, kind, aliases) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO mentions (memory, number, name, kind, aliases, is_speaker) VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (memory, number, said.name, said.kind, json.dumps(said.aliases, ensure_ascii=False) if said.aliases else "")
+                (memory, number, said.name, said.kind, _to_json(said.aliases), said.is_speaker)
                 for number, said in enumerate(mentions)
             ),
         )
@@ -176,8 +239,8 @@ class SqliteEntities:
     def _mentions(self, which: str, *values: int) -> list[StoredMention]:
         rows = self._rows(f"SELECT n.memory, n.number, n.entity, {_SAID} FROM mentions AS n WHERE {which}", *values)
         return [
-            StoredMention(memory, number, entity, Mention(name, kind, tuple(json.loads(aliases)) if aliases else ()))
-            for memory, number, entity, name, kind, aliases in rows
+            StoredMention(memory, number, entity, Mention(name, kind, _from_json(aliases), bool(is_speaker)))
+            for memory, number, entity, name, kind, aliases, is_speaker in rows
         ]
 
     def mentioned_in(self, memory: int) -> list[int]:
@@ -201,7 +264,7 @@ class SqliteEntities:
         return self._connection.execute(sql, values).fetchall()
 
 
-_SAID = f"{sealed.read_side('mentions', 'name', 'n')}, n.kind, {sealed.read_side('mentions', 'aliases', 'n')}"
+_SAID = f"{sealed.read_side('mentions', 'name', 'n')}, n.kind, {sealed.read_side('mentions', 'aliases', 'n')}, n.is_speaker"
 
 _NEW_SUBJECT = f"""
     UPDATE facts SET subject = {sealed.write_side("facts", "subject", "?1", "(SELECT tier FROM memories WHERE key = memory)")}
