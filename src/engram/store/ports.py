@@ -44,7 +44,7 @@ from engram.types import (
     Turn,
     Version,
 )
-from engram.values.entities import Belief, Entity, Gap, KnownSubject, RelatedFact, SubjectTally
+from engram.values.entities import Belief, Entity, Gap, KnownSubject, RelatedFact, RoleTenure, SubjectTally
 from engram.values.episodes import Box, BoxRow, BoxTopics, Episode, EpisodeEvent, EpisodeOutcome, FilledBox, Participant, Skill
 from engram.values.query import CandidateTraits, Filter, Hop, JudgedQuestion, Judgement
 
@@ -336,6 +336,9 @@ class EntitiesPort(Protocol):
 
     def get(self, reader: Reader, name: str) -> tuple[Entity, list[int]] | None:
         """Return the entity of this name, and the keys of the active memories that mention it, the latest first."""
+
+    def roles(self, reader: Reader, name: str) -> tuple[list[RoleTenure], list[RoleTenure]]:
+        """Return the roles that the entity of this name has and had, and all who have or had the role of this name."""
 
     def mentions(self, reader: Reader, memory_id: str) -> list[str]:
         """Return the names of the entities that a memory mentions."""

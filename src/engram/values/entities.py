@@ -49,13 +49,32 @@ class Belief:
 
 
 @frozen
+class RoleTenure:
+    """A role, who has or had it, since when (None: not known), and until when (None: still)."""
+
+    role: str
+    holder: str
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@frozen
 class Profile:
-    """An entity with its current facts, the entities it is mentioned with, and its memories, newest first."""
+    """An entity with all that is known of it.
+
+    facts: what holds of it, with the id of the memory that states it. relations: the entities it is mentioned with, and how
+    often. timeline: the memories that speak of it, newest first. roles: those it has and had. holders: if it was asked for by a
+    role, all who have or had that. former: facts that no longer hold. object_of: facts of others that name it.
+    """
 
     entity: Entity
     facts: tuple[Belief, ...]
     relations: tuple[tuple[str, int], ...]
     timeline: tuple[Memory, ...]
+    roles: tuple[RoleTenure, ...] = ()
+    holders: tuple[RoleTenure, ...] = ()
+    former: tuple[Belief, ...] = ()
+    object_of: tuple[Belief, ...] = ()
 
 
 @frozen

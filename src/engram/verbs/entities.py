@@ -13,10 +13,11 @@ from engram.verbs import recall
 from engram.verbs.view import View, require_name, require_positive
 
 
-def entity(view: View, name: str, *, limit: int = 20) -> Profile | None:
-    """Return the profile of a person, place or thing: names, present facts, latest memories; None if it is unknown.
+def entity(view: View, name: str, *, limit: int = 100) -> Profile | None:
+    """Return the profile of a person, place or thing: names, roles, facts, latest memories; None if it is unknown.
 
-    It is found by its name, by another name of it ("@ada", "my manager") or, with an encoder, by a name of the same meaning.
+    It is found by its name, by another name of it ("@ada", "my manager") or, with an encoder, by a name of the same meaning. A
+    role means the one who has it now; `holders` of the profile are all who have or had it, with their times.
     """
     require_positive("limit", limit)
     return view.entities.profile(require_name(name), limit)

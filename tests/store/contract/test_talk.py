@@ -155,6 +155,21 @@ def test_mentions_that_come_with_a_draft_are_stored_and_not_read_from_its_words(
     assert store.entities.get(ME, "ada lovelace") is None
 
 
+def test_a_role_has_holders_with_their_times(store: Store, clock: HandClock) -> None:
+    march = clock.now()
+    remember(store, "My manager is Ada Lovelace", happened_at=march)
+    june = march + timedelta(days=92)
+    remember(store, "Tom Baker is my manager now", happened_at=june)
+    own, holders = store.entities.roles(ME, "my manager")
+    assert [(one.holder, one.since, one.until) for one in holders] == [
+        ("Tom Baker", june, None),
+        ("Ada Lovelace", march, june),
+    ]
+    assert own == holders[:1]
+    assert store.entities.roles(ME, "ada lovelace") == (holders[1:], [])
+    assert store.entities.roles(OTHER, "my manager") == ([], [])
+
+
 def test_a_newer_fact_supersedes_the_older_one_and_the_history_stays(store: Store, clock: HandClock) -> None:
     old = remember(store, "Ada lives in Oslo", happened_at=clock.now())[0]
     clock.advance(timedelta(days=30).total_seconds())

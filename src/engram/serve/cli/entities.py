@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
-from engram.serve.cli.facts import print_facts
 from engram.types import Memory, Status
-from engram.values.entities import Profile, Timeline
+from engram.values.entities import Belief, Profile, RoleTenure, Timeline
 
 
 def _entity(result: CommandResult) -> None:
@@ -20,12 +19,55 @@ def _entity(result: CommandResult) -> None:
         [
             ("kind", entity.kind),
             ("also", ", ".join(entity.also)),
+            *(("role", _tenure(role.role, role)) for role in profile.roles),
+            *((f"{holder.role}", _tenure(holder.holder, holder)) for holder in profile.holders),
             ("named in", f"{entity.mentions} memories, {terminal.when(entity.first)} to {terminal.when(entity.last)}"),
             ("with", ", ".join(f"{name} ({count})" for name, count in profile.relations)),
         ]
     )
-    print_facts(profile.facts)
-    _memories(profile.timeline)
+    _facts((*profile.facts, *profile.former, *profile.object_of))
+    _statements(profile.timeline)
+    if entity.mentions > len(profile.timeline):
+        result.caller.remark(f"{len(profile.timeline)} of {entity.mentions} memories are shown; `--limit` shows more.")
+
+
+def _tenure(what: str, tenure: RoleTenure) -> str:
+    """Return a role or its holder with the time: "Ada, 2026-03-01 to 2026-06-01"."""
+    if tenure.until is None:
+        return f"{what}, since {terminal.when(tenure.since)}" if tenure.since else what
+    return (
+        f"{what}, {terminal.when(tenure.since)} to {terminal.when(tenure.until)}"
+        if tenure.since
+        else (f"{what}, until {terminal.when(tenure.until)}")
+    )
+
+
+def _facts(facts: Sequence[Belief]) -> None:
+    """Print facts, each with the memory that states it."""
+    if facts:
+        rows = [
+            [
+                fact.memory,
+                fact.status,
+                terminal.when(fact.since),
+                terminal.when(fact.until),
+                f"{fact.subject} {fact.predicate} {fact.object}",
+            ]
+            for fact in facts
+        ]
+        terminal.line()
+        terminal.table(["memory", "held", "since", "until", "fact"], rows)
+
+
+def _statements(memories: Sequence[Memory]) -> None:
+    """Print memories, each with its date and who said it."""
+    if memories:
+        rows = [
+            [memory.id, terminal.when(memory.happened_at or memory.learned_at), memory.speaker, memory.text]
+            for memory in memories
+        ]
+        terminal.line()
+        terminal.table(["id", "happened", "said by", "text"], rows)
 
 
 def _entities(result: CommandResult) -> None:
@@ -80,12 +122,6 @@ def _bars(timeline: Timeline) -> None:
     for bucket in shown[-_BAR_ROWS:]:
         bar = "#" * max(round(_BAR_WIDTH * bucket.count / most), bucket.count > 0)
         terminal.line(f"{bucket.start:{date_format}}  {bar} {bucket.count}{' *' if bucket.peak else ''}")
-
-
-def _memories(memories: Sequence[Memory]) -> None:
-    if memories:
-        rows = [[memory.id, terminal.when(memory.happened_at or memory.learned_at), memory.text] for memory in memories]
-        terminal.table(["id", "happened", "text"], rows)
 
 
 COMMANDS = {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @frozen(kw_only=True)
 class EntityInput:
     name: Annotated[str, Arg("A name it goes by: Ada, @ada, my manager.", positional=True, free_text=True)]
-    limit: Annotated[int, Arg("How many memories of it at most.", low=1, high=1000, flags=("--limit", "-n"))] = 20
+    limit: Annotated[int, Arg("How many memories of it at most.", low=1, high=1000, flags=("--limit", "-n"))] = 100
 
 
 def entity(mem: Engram, given: EntityInput) -> Profile:
@@ -59,7 +59,7 @@ def timeline(mem: Engram, given: TimelineInput) -> Timeline:
 OPERATIONS = (
     Operation(
         name="entity",
-        help="Show all about somebody or something: names, what holds of it now, and what was told of it.",
+        help="Show all about somebody or something: names, roles, facts and statements, each with the memory it comes from.",
         input=EntityInput,
         output=Profile,
         run=entity,

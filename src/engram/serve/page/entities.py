@@ -33,9 +33,9 @@ def entities(request: PageRequest) -> PageView:
 def entity(request: PageRequest) -> PageView:
     """The profile of an entity with its facts and memories."""
     name = request.text("name")
-    profile = request.call("entity", name=name, limit=60)
+    profile = request.call("entity", name=name)
     beliefs = request.call("beliefs", subject=profile.entity.name, past=True, inferred=True).beliefs
-    values = {"profile": profile, "beliefs": beliefs, "months": by_month(profile.timeline)}
+    values = {"profile": profile, "beliefs": [*beliefs, *profile.object_of], "months": by_month(profile.timeline)}
     return PageView("entity.html", values)
 
 

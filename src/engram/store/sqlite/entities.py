@@ -20,7 +20,7 @@ from engram.store.sqlite import memory_rows
 from engram.store.sqlite.rows import micros
 from engram.store.sqlite.visibility import predicate
 from engram.types import Memory, Reader
-from engram.values.entities import Entity, EntityDecision, Mention, StoredMention, Tenure
+from engram.values.entities import Entity, EntityDecision, Mention, RoleTenure, StoredMention, Tenure
 
 if TYPE_CHECKING:
     from engram.store.rule_ports import StoreRules
@@ -84,6 +84,23 @@ def _entity_called(connection: apsw.Connection, seen: Visibility, name: str) -> 
     ).fetchall()
     entity = Entity(name, kind, tuple(row[0] for row in names), len(rows), from_micros(rows[-1][1]), from_micros(rows[0][1]))
     return entity, [row[0] for row in rows]
+
+
+def _tenures(connection: apsw.Connection, seen: Visibility, column: str, wanted: Sequence[str | int]) -> list[RoleTenure]:
+    """Return the tenures of roles whose column, `name` or `entity`, has one of these values, the latest first."""
+    visible, values = predicate(seen, "a.scope")
+    found: list[Any] = connection.execute(
+        f"""
+        SELECT a.name, e.name, a.since, a.until FROM aliases AS a JOIN entities AS e ON e.key = a.entity
+         WHERE a.{column} IN ({", ".join("?" * len(wanted))}) AND (a.since IS NOT NULL OR a.until <> 0) AND {visible}
+         ORDER BY a.until <> 0, coalesce(a.since, a.until) DESC, a.name
+        """,
+        (*wanted, *values),
+    ).fetchall()
+    return [
+        RoleTenure(role, holder, None if since is None else from_micros(since), from_micros(until) if until else None)
+        for role, holder, since, until in found
+    ]
 
 
 def _cooccurring(connection: apsw.Connection, seen: Visibility, name: str, limit: int) -> list[tuple[str, int]]:
@@ -309,6 +326,13 @@ class Entities:
         """Return the entity of this name and the keys of the active memories that mention it, the latest first."""
         with self._gate.read(reader, "entity") as connection:
             return _entity_called(connection, readable(reader), self._gate.rules.folded(name))
+
+    def roles(self, reader: Reader, name: str) -> tuple[list[RoleTenure], list[RoleTenure]]:
+        """Return the roles that the entity of this name has and had, and all who have or had the role of this name."""
+        with self._gate.read(reader, "entity") as connection:
+            seen, asked = readable(reader), self._gate.rules.folded(name)
+            own = _tenures(connection, seen, "entity", keys_called(connection, seen, asked))
+            return own, _tenures(connection, seen, "name", [asked])
 
     def mentions(self, reader: Reader, memory_id: str) -> list[str]:
         """Return the names of the entities that a memory mentions."""

@@ -300,7 +300,10 @@ def other_names(name: str, kind: str) -> tuple[str, ...]:
 
 def is_possessive(mention: Mention) -> bool:
     """True if a person is named by a name and its owner's: "Blue's Caroline" is nobody."""
-    return mention.kind in (PERSON, UNSURE) and _OWNED.search(mention.name) is not None
+    owned = _OWNED.search(mention.name)
+    if owned is None:
+        return False
+    return mention.kind in (PERSON, UNSURE) or mention.name[owned.end() :].partition(" ")[0].lower() in GIVEN_NAMES
 
 
 def of_speaker(words: str, speaker: str) -> Mention | None:
