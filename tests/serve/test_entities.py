@@ -28,3 +28,17 @@ def test_a_profile_shows_roles_facts_and_statements_with_their_sources(made: Eng
     now = made("entity", "my manager", "--json").json
     assert now["entity"]["name"] == "Tom Baker"
     assert [(one["holder"], one["until"] is None) for one in now["holders"]] == [("Tom Baker", True), ("Ada Lovelace", False)]
+
+
+def test_entities_are_decided_on_and_decisions_taken_back(made: Engram) -> None:
+    made("remember", "I met Nimbus in the hall")
+    made("remember", "Tom Baker works at Acme")
+    decided = made("decide-entity", "Nimbus", "merge", "Tom Baker", "--reason", "his handle")
+    assert "Nimbus is Tom Baker." in decided.out
+    assert made("entity", "Nimbus", "--json").json["entity"]["name"] == "Tom Baker"
+    [listed] = made("entity-decisions", "--json").json["decisions"]
+    assert (listed["action"], listed["reason"], listed["undone_at"]) == ("merge", "his handle", None)
+    assert "Taken back: Nimbus is Tom Baker." in made("undo-entity-decision", listed["id"]).out
+    assert made("entity", "Nimbus", "--json").json["entity"]["name"] == "Nimbus"
+    assert "his handle" in made("entity-decisions", "Nimbus").out
+    assert made("decide-entity", "Nobody", "kind", "person").err.startswith("E1008: ")

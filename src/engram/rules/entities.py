@@ -215,7 +215,7 @@ def _known_by_full_form(table: EntityTable, name: str) -> int | None:
 
 def _people_behind(table: EntityTable, name: str) -> set[int]:
     """Return the people whose name this may be short for."""
-    short, space, rest = name.partition(" ")
+    short, _, rest = name.partition(" ")
     found = {
         entity
         for full in FULL_FORMS.get(short, ())

@@ -92,7 +92,8 @@ def rulings(decisions: tuple[EntityDecision, ...]) -> Rulings:
                 means[one] = (other, decision)
                 pairs.discard(frozenset((one, other)))
             means.pop(other, None)
-    return Rulings({name: target for name, (target, _) in means.items()}, moved, shown, kinds, frozenset(pairs))
+    made = Rulings({name: target for name, (target, _) in means.items()}, moved, shown, kinds, frozenset(pairs))
+    return replace(made, kinds={made.name_of(name): kind for name, kind in kinds.items()})
 
 
 def _part(means: dict[str, tuple[str, EntityDecision]], name: str, other: str) -> None:

@@ -45,7 +45,7 @@ class EntityTable(Protocol):
         """Return the roles that an entity has or had."""
 
     def said_at(self, memory: int) -> datetime | None:
-        """Return the time that the statements of a memory are about: since when they hold, else when it happened or was learned."""
+        """Return the time that a memory speaks of: since when it holds, else when it happened or was learned."""
 
     def id_of(self, memory: int) -> str:
         """Return the id of a memory."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
 from engram.types import Memory, Status
-from engram.values.entities import Belief, Profile, RoleTenure, Timeline
+from engram.values.entities import Belief, EntityAction, EntityDecision, Profile, RoleTenure, Timeline
 
 
 def _entity(result: CommandResult) -> None:
@@ -124,8 +124,56 @@ def _bars(timeline: Timeline) -> None:
         terminal.line(f"{bucket.start:{date_format}}  {bar} {bucket.count}{' *' if bucket.peak else ''}")
 
 
+def _decided(result: CommandResult) -> None:
+    decision: EntityDecision = result.value
+    result.caller.say(_told(decision))
+    result.caller.remark(f"`engram undo-entity-decision {decision.id}` takes it back.")
+
+
+def _undone(result: CommandResult) -> None:
+    result.caller.say(f"Taken back: {_told(result.value)}")
+
+
+def _decisions(result: CommandResult) -> None:
+    decisions: Sequence[EntityDecision] = result.value.decisions
+    if not decisions:
+        result.caller.remark("Nothing was decided on entities by hand.")
+        return
+    rows = [
+        [
+            decision.id,
+            terminal.when(decision.at),
+            terminal.when(decision.undone_at),
+            _told(decision),
+            decision.reason,
+        ]
+        for decision in decisions
+    ]
+    terminal.table(["id", "when", "taken back", "decision", "reason"], rows)
+
+
+_TOLD = {
+    EntityAction.ALIAS: "{name} is called {other} too.",
+    EntityAction.UNALIAS: "{other} is not a name of {name}.",
+    EntityAction.MERGE: "{name} is {other}.",
+    EntityAction.SPLIT: "{what} of {name} is {other}.",
+    EntityAction.RENAME: "{name} is called {other}.",
+    EntityAction.KIND: "{name} is of the kind {other}.",
+    EntityAction.APART: "{name} is not {other}.",
+}
+
+
+def _told(decision: EntityDecision) -> str:
+    """Return a decision as a sentence."""
+    what = ", ".join(decision.memories or decision.names)
+    return _TOLD[decision.action].format(name=decision.name, other=decision.other, what=what)
+
+
 COMMANDS = {
     "entity": CommandSpec(show=_entity),
     "entities": CommandSpec(show=_entities),
     "timeline": CommandSpec(show=_timeline),
+    "decide_entity": CommandSpec(show=_decided),
+    "undo_entity_decision": CommandSpec(show=_undone),
+    "entity_decisions": CommandSpec(show=_decisions),
 }

@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from engram.env import from_micros
-from engram.guard.visibility import Visibility, readable
+from engram.errors import NotFound
+from engram.guard.visibility import Visibility, readable, require_writable, require_writer, writable
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import memory_rows
-from engram.store.sqlite.rows import micros
+from engram.store.sqlite.rows import intern, micros
 from engram.store.sqlite.visibility import predicate
-from engram.types import Memory, Reader
-from engram.values.entities import Entity, EntityDecision, Mention, RoleTenure, StoredMention, Tenure
+from engram.types import Memory, Reader, Scope
+from engram.values.entities import Entity, EntityAction, EntityDecision, Mention, RoleTenure, StoredMention, Tenure
+from engram.values.frozen import replace
 
 if TYPE_CHECKING:
+    from engram.store.receipts import ReceiptRequest
     from engram.store.rule_ports import StoreRules
     from engram.store.sqlite.gate import Gate
 
@@ -48,7 +51,7 @@ def keys_called(connection: apsw.Connection, seen: Visibility, name: str) -> lis
     visible, values = predicate(seen, "scope")
     sql = f"SELECT scope, entity FROM aliases WHERE name = ? AND {visible} ORDER BY until <> 0, until DESC, since DESC"
     found: list[Any] = connection.execute(sql, (name, *values)).fetchall()
-    return list({scope: entity for scope, entity in reversed(found)}.values())
+    return list(dict(reversed(found)).values())
 
 
 def tenure(entity: int, since: int | None, until: int) -> Tenure:
@@ -125,6 +128,7 @@ class SqliteEntities:
     def __init__(self, connection: apsw.Connection, scope: int) -> None:
         self._connection = connection
         self._scope = scope
+        self._decisions: tuple[EntityDecision, ...] | None = None
 
     def called(self, name: str) -> int | None:
         """Return the entity that has this name now; None if there is none, or several have it."""
@@ -170,7 +174,7 @@ class SqliteEntities:
         return {row[0] for row in self._rows(sql, entity)}
 
     def said_at(self, memory: int) -> datetime | None:
-        """Return the time that the statements of a memory are about: since when they hold, else when it happened or was learned."""
+        """Return the time that a memory speaks of: since when it holds, else when it happened or was learned."""
         at = self._rows("SELECT coalesce(valid_from, happened_at, learned_at) FROM memories WHERE key = ?", memory)
         return from_micros(at[0][0]) if at else None
 
@@ -204,7 +208,10 @@ class SqliteEntities:
 
     def decisions(self) -> tuple[EntityDecision, ...]:
         """Return the decisions by hand that were not taken back, in their order."""
-        return ()
+        if self._decisions is None:
+            sql = f"SELECT {DECISION} FROM entity_decisions AS d WHERE d.scope = ? AND d.undone_at IS NULL ORDER BY d.key"
+            self._decisions = tuple(decision_of(*row) for row in self._rows(sql, self._scope))
+        return self._decisions
 
     def remove_names(self, names: Iterable[str]) -> None:
         """Remove names, whichever entity has them."""
@@ -281,6 +288,26 @@ class SqliteEntities:
         return self._connection.execute(sql, values).fetchall()
 
 
+DECISION = "d.id, d.action, unseal(d.body, d.scope, 'decision/' || d.id), d.at, d.undone_at"
+"""SQL of a decision by hand, for `decision_of`."""
+
+
+def decision_of(decision_id: str, action: str, body: str, at: int, undone_at: int | None) -> EntityDecision:
+    """Return the decision of a row."""
+    said = json.loads(body)
+    return EntityDecision(
+        id=decision_id,
+        action=EntityAction(action),
+        name=said["name"],
+        other=said["other"],
+        names=tuple(said["names"]),
+        memories=tuple(said["memories"]),
+        reason=said["reason"],
+        at=from_micros(at),
+        undone_at=None if undone_at is None else from_micros(undone_at),
+    )
+
+
 _SAID = f"{sealed.read_side('mentions', 'name', 'n')}, n.kind, {sealed.read_side('mentions', 'aliases', 'n')}, n.is_speaker"
 
 _NEW_SUBJECT = f"""
@@ -346,3 +373,73 @@ class Entities:
         """Return the entities mentioned in the same memories, each with the number of those memories."""
         with self._gate.read(reader, "entity") as connection:
             return _cooccurring(connection, readable(reader), self._gate.rules.folded(name), limit)
+
+    def decide(self, reader: Reader, decision: EntityDecision, *, receipt: ReceiptRequest | None = None) -> EntityDecision:
+        """Store a decision by hand in every scope that the reader may write and that knows the entity; return it completed.
+
+        Its id and time are set here; its names and memories, by id, are those that the caller gives.
+        """
+        from engram.store.sqlite import entity_decisions  # late, for the start-up time of a hook
+
+        with self._gate.watched(reader, "decide_entity"):
+            require_writer(reader)
+            entity_decisions.check(decision, self._gate.live.now.summary_bytes)
+            made = replace(decision, id=self._gate.env.new_id(), at=self._gate.env.now(), undone_at=None)
+            rules = self._gate.rules
+
+            def work(connection: apsw.Connection) -> EntityDecision:
+                owned = writable(reader)
+                scopes = entity_decisions.scopes_knowing(connection, owned, rules.folded(made.name))
+                if made.action is EntityAction.MERGE:
+                    others = entity_decisions.scopes_knowing(connection, owned, rules.folded(made.other))
+                    scopes = [scope for scope in scopes if scope in others] or scopes[:1]
+                if not scopes:
+                    raise NotFound("no entity of that name is known here.", way_out="`engram entities` lists those that are.")
+                whole = {scope: entity_decisions.completed(connection, rules, owned, scope, made) for scope in scopes}
+                for scope, one in whole.items():
+                    entity_decisions.put(connection, rules, scope, one)
+                return whole[scopes[0]]
+
+            return self._gate.write(reader, "decide_entity", work, subject=made.id, receipt=receipt)
+
+    def undo_decision(self, reader: Reader, decision_id: str, *, receipt: ReceiptRequest | None = None) -> EntityDecision:
+        """Take a decision by hand back; return it with the time of this."""
+        from engram.store.sqlite import entity_decisions  # late, as in `decide`
+
+        with self._gate.watched(reader, "undo_entity_decision", decision_id):
+            now = self._gate.env.now()
+            return self._gate.write(
+                reader,
+                "undo_entity_decision",
+                lambda connection: entity_decisions.take_back(connection, self._gate.rules, writable(reader), decision_id, now),
+                subject=decision_id,
+                receipt=receipt,
+            )
+
+    def decisions(self, reader: Reader, *, limit: int) -> list[tuple[Scope, EntityDecision]]:
+        """Return the decisions by hand of visible scopes, the latest first, those taken back among them, each with its scope."""
+        from engram.store.sqlite import entity_decisions  # late, as in `decide`
+
+        with self._gate.read(reader, "entity_decisions") as connection:
+            return entity_decisions.select(connection, readable(reader), limit)
+
+    def adopt_decisions(self, reader: Reader, scope: Scope, decisions: Sequence[EntityDecision]) -> int:
+        """Store decisions by hand of another vault in a scope, except those that stand there already; return how many.
+
+        Their memories are ids of this vault.
+        """
+        from engram.store.sqlite import entity_decisions  # late, as in `decide`
+
+        with self._gate.watched(reader, "decide_entity"):
+            require_writable(reader, scope)
+            for decision in decisions:
+                entity_decisions.check(decision, self._gate.live.now.summary_bytes)
+            ids = [self._gate.env.new_id() for _ in decisions]
+            return self._gate.write(
+                reader,
+                "decide_entity",
+                lambda connection: entity_decisions.adopt(
+                    connection, self._gate.rules, intern(connection, scope), decisions, ids
+                ),
+                count=len(decisions),
+            )

@@ -590,8 +590,8 @@ def _format_6(connection: apsw.Connection) -> None:
 
 
 def _format_7(connection: apsw.Connection) -> None:
-    """Add what each mention says, and since and until when a name is held. Old mentions get the name of their entity until they
-    are read again."""
+    """Add what each mention says, since and until when a name is held, and decisions on entities by hand. Old mentions get the
+    name of their entity until they are read again."""
     connection.execute(
         """
         ALTER TABLE mentions RENAME TO old_mentions;
@@ -623,6 +623,18 @@ def _format_7(connection: apsw.Connection) -> None:
         INSERT INTO aliases (name, scope, until, entity) SELECT name, scope, 0, entity FROM old_aliases;
         DROP TABLE old_aliases;
         CREATE INDEX aliases_by_entity ON aliases (entity);
+
+        CREATE TABLE entity_decisions (
+            key       INTEGER PRIMARY KEY,
+            id        TEXT NOT NULL,
+            scope     INTEGER NOT NULL REFERENCES scopes (key),
+            action    TEXT NOT NULL,
+            body      TEXT NOT NULL,
+            at        INTEGER NOT NULL,
+            undone_at INTEGER,
+            UNIQUE (id, scope)
+        ) STRICT;
+        CREATE INDEX entity_decisions_by_scope ON entity_decisions (scope);
         """
     )
     read_to = connection.execute("SELECT coalesce(max(key), 0) FROM memories").get
@@ -637,7 +649,7 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("who was heard", _format_4),
     ("what happens at rest", _format_5),
     ("the words of a statement", _format_6),
-    ("the words of a mention", _format_7),
+    ("the words of a mention, and entities by hand", _format_7),
 )
 
 _PATIENCE_MS = 600_000
