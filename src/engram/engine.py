@@ -228,6 +228,9 @@ class Engram:
     entity = verb(entities_verbs.entity)
     entities = verb(entities_verbs.entities)
     timeline = verb(entities_verbs.timeline)
+    decide_entity = verb(entities_verbs.decide_entity)
+    undo_entity_decision = verb(entities_verbs.undo_entity_decision)
+    entity_decisions = verb(entities_verbs.entity_decisions)
     learn = verb(facts_verbs.learn)
     beliefs = verb(facts_verbs.beliefs)
 

@@ -100,6 +100,24 @@ def test_a_vault_of_the_sixth_format_has_the_words_of_a_statement_apart_from_tho
         assert {passage for key, passage in missing.items() if key != found.key} == {""}
 
 
+def test_a_vault_of_the_seventh_format_has_mentions_with_their_words_and_decisions_by_hand(tmp_path: Path) -> None:
+    """V6: a vault of the sixth gets the words of its mentions in the background."""
+    for number in (6, 7):
+        shutil.copytree(KEPT / f"format-{number}", tmp_path / f"{number}")
+    with open_vault(tmp_path / "7") as mem:
+        [(_, kept)] = store_of(mem).entities.decisions(OWNER, limit=9)
+        assert replace(kept, id="", at=None) == make.decision()
+        assert (named := mem.entity("Rexy")) is not None
+        assert named.entity.name == "Rex"
+    with open_vault(tmp_path / "6") as mem:
+        store = store_of(mem)
+        before = store.entities.select(OWNER)
+        assert store.facts.backfill(OWNER, limit=99) == 9
+        assert store.facts.backfill(OWNER, limit=99) == 0
+        assert store.entities.select(OWNER) == before
+        assert mem.check() == []
+
+
 @pytest.mark.parametrize("number", range(1, migrations.VERSION + 1))
 def test_memories_of_an_older_release_are_sealed_and_screened_and_read_as_before(tmp_path: Path, number: int) -> None:
     """V6, C8, C9: one page at a time; only tier, screening version and flag may differ afterwards."""

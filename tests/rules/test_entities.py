@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
 
 from engram.rules.entities import canonical, forget_mentions, record_mentions
 from engram.text.english.entities import mentions
-from engram.values.entities import Mention, StoredMention
+from engram.values.entities import EntityDecision, Mention, StoredMention, Tenure
 
 
 class Table:
@@ -15,16 +19,20 @@ class Table:
     def __init__(self) -> None:
         self.entities: dict[int, tuple[str, str]] = {}
         self.names: dict[str, int] = {}
+        self.tenures: dict[str, list[Tenure]] = {}
+        self.times: dict[int, datetime] = {}
+        self.decided: list[EntityDecision] = []
         self.said: dict[tuple[int, int], StoredMention] = {}
         self.subjects: dict[tuple[int, int], str] = {}
         self._last = 0
         self._memories = 0
 
-    def say(self, text: str) -> int:
-        return self.mention(*mentions(text, ""))
+    def say(self, text: str, month: int = 1) -> int:
+        return self.mention(*mentions(text, ""), month=month)
 
-    def mention(self, *named: Mention) -> int:
+    def mention(self, *named: Mention, month: int = 1) -> int:
         self._memories += 1
+        self.times[self._memories] = datetime(2026, month, 1, tzinfo=UTC)
         record_mentions(self, self._memories, named)
         return self._memories
 
@@ -32,16 +40,43 @@ class Table:
         return {name for name, kind in self.entities.values() if kind == "person"}
 
     def called(self, name: str) -> int | None:
-        return self.names.get(name)
+        current = [span.entity for span in self.tenures.get(name, ()) if span.until is None]
+        return self.names.get(name) if name in self.names else current[0] if len(current) == 1 else None
 
     def describe(self, entity: int) -> tuple[str, str]:
         return self.entities[entity]
 
     def names_of(self, entity: int) -> set[str]:
-        return {name for name, owner in self.names.items() if owner == entity}
+        held = {role for role in self.roles_of(entity) if any(s.entity == entity and not s.until for s in self.tenures[role])}
+        return {name for name, owner in self.names.items() if owner == entity} | held
 
-    def namesakes(self, first: str, besides: int) -> list[int]:
-        return sorted({owner for name, owner in self.names.items() if name.startswith(f"{first} ") and owner != besides})
+    def beginning(self, letters: str) -> list[tuple[str, int]]:
+        return [(name, owner) for name, owner in self.names.items() if name.startswith(letters) and name != letters]
+
+    def ending(self, letters: str) -> list[tuple[str, int]]:
+        return [(name, owner) for name, owner in self.names.items() if name.endswith(letters)]
+
+    def holders(self, role: str) -> list[Tenure]:
+        return self.tenures.get(role) or [Tenure(self.names[role]) for _ in range(role in self.names)]
+
+    def set_holders(self, role: str, tenures: Sequence[Tenure]) -> None:
+        self.names.pop(role, None)
+        self.tenures[role] = list(tenures)
+
+    def roles_of(self, entity: int) -> set[str]:
+        return {role for role, spans in self.tenures.items() if any(span.entity == entity for span in spans)}
+
+    def said_at(self, memory: int) -> datetime | None:
+        return self.times[memory]
+
+    def id_of(self, memory: int) -> str:
+        return str(memory)
+
+    def memories_naming(self, names: Sequence[str]) -> list[int]:
+        return sorted({key[0] for key, one in self.said.items() if one.said.name.lower() in names})
+
+    def decisions(self) -> tuple[EntityDecision, ...]:
+        return tuple(self.decided)
 
     def add(self, name: str, kind: str) -> int:
         self._last += 1
@@ -50,7 +85,8 @@ class Table:
 
     def add_names(self, entity: int, names: Iterable[str]) -> None:
         for name in names:
-            self.names.setdefault(name, entity)
+            if self.called(name) is None:
+                self.names[name] = entity
 
     def remove_names(self, names: Iterable[str]) -> None:
         for name in names:
@@ -61,12 +97,16 @@ class Table:
 
     def absorb(self, entity: int, twin: int) -> None:
         self.names = {name: entity if owner == twin else owner for name, owner in self.names.items()}
+        for spans in self.tenures.values():
+            spans[:] = [replace(span, entity=entity) if span.entity == twin else span for span in spans]
         for key in [key for key, one in self.said.items() if one.entity == twin]:
             self.link(*key, entity)
         del self.entities[twin]
 
     def remove(self, entity: int) -> None:
         self.names = {name: owner for name, owner in self.names.items() if owner != entity}
+        for spans in self.tenures.values():
+            spans[:] = [span for span in spans if span.entity != entity]
         for key in [key for key, one in self.said.items() if one.entity == entity]:
             self.link(*key, None)
         del self.entities[entity]
@@ -172,3 +212,129 @@ def test_an_entity_that_a_memory_no_longer_mentions_is_removed_with_its_last_men
 
 def test_an_unknown_name_is_its_own_canonical_name() -> None:
     assert canonical(Table(), "nobody") == "nobody"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "name"),
+    [
+        ("Mel", "Melanie", "Melanie"),
+        ("Melanie", "Mel", "Melanie"),
+        ("Bob Smith", "Robert Smith", "Robert Smith"),
+        ("Robert", "Bob", "Robert"),
+        ("Theo", "Theodora Quist", "Theodora Quist"),
+        ("Dr. Moss", "Ida Moss", "Ida Moss"),
+        ("Ida Moss", "Dr. Moss", "Ida Moss"),
+        ("Ada", "Ada Lovelace", "Ada Lovelace"),
+        ("Ada Lovelace", "@ada", "Ada Lovelace"),
+    ],
+)
+def test_a_short_form_and_the_full_name_are_one_person(first: str, second: str, name: str) -> None:
+    table = Table()
+    table.mention(Mention(first, "person"))
+    table.mention(Mention(second, "person"))
+    assert table.people() == {name}
+    assert {canonical(table, first.casefold()), canonical(table, second.casefold())} == {name.casefold()}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("Ann", "Annette"), ("Carol", "Caroline"), ("Paul", "Paula"), ("Mr. Moss", "Ida Moss"), ("Mel Smith", "Melanie Jones")],
+)
+def test_names_that_only_begin_or_end_alike_are_two_people(first: str, second: str) -> None:
+    table = Table()
+    table.mention(Mention(first, "person"))
+    table.mention(Mention(second, "person"))
+    assert table.people() == {first, second}
+
+
+def test_a_short_form_that_two_people_may_have_stands_for_neither() -> None:
+    table = Table()
+    table.mention(Mention("Samuel", "person"))
+    sam = table.mention(Mention("Sam", "person"))
+    assert table.mentioned_in(sam) == [table.names["samuel"]]
+    table.mention(Mention("Samantha", "person"))
+    assert table.people() == {"Samuel", "Samantha", "Sam"}
+    assert table.mentioned_in(sam) == [table.names["sam"]]
+    later = table.mention(Mention("Sam", "person"))
+    assert table.mentioned_in(later) == [table.names["sam"]]
+
+
+def test_a_company_is_known_with_and_without_its_legal_form() -> None:
+    table = Table()
+    table.mention(Mention("Acme", "thing"))
+    table.mention(Mention("Acme Corp", "organisation"))
+    table.mention(Mention("Acme", "thing"))
+    assert set(table.entities.values()) == {("Acme Corp", "organisation")}
+
+
+def test_a_possessive_before_a_name_makes_no_person() -> None:
+    table = Table()
+    table.mention(Mention("Blue's Caroline", "person"))
+    assert table.people() == set()
+
+
+def test_a_name_that_was_first_taken_for_a_thing_becomes_the_person_it_is() -> None:
+    table = Table()
+    table.mention(Mention("Caroline", "thing"))
+    table.mention(Mention("Caroline", "person", is_speaker=True))
+    assert table.people() == {"Caroline"}
+
+
+def held(table: Table, role: str) -> list[tuple[str, int | None, int | None]]:
+    return [
+        (table.entities[span.entity][0], span.since and span.since.month, span.until and span.until.month)
+        for span in table.tenures[role]
+    ]
+
+
+MARCH, APRIL, JUNE, JULY = 3, 4, 6, 7
+ADA, TOM = "My manager is Ada.", "Tom is my manager now."
+ROLE = "user's manager"
+
+
+def test_a_role_passes_from_one_person_to_the_next() -> None:
+    table = Table()
+    table.say(ADA, MARCH)
+    table.say(TOM, JUNE)
+    assert held(table, ROLE) == [("Ada", MARCH, JUNE), ("Tom", JUNE, None)]
+    assert canonical(table, ROLE) == "tom"
+
+
+def test_a_role_is_read_alike_in_whatever_order_it_is_told() -> None:
+    table = Table()
+    asked = {month: table.say("I asked my manager about it.", month) for month in (JULY, APRIL)}
+    table.say(TOM, JUNE)
+    table.say(ADA, MARCH)
+    assert held(table, ROLE) == [("Ada", MARCH, JUNE), ("Tom", JUNE, None)]
+    assert table.mentioned_in(asked[APRIL]) == [table.names["ada"]]
+    assert table.mentioned_in(asked[JULY]) == [table.names["tom"]]
+
+
+def test_a_role_goes_back_when_the_statement_of_its_change_is_forgotten() -> None:
+    table = Table()
+    table.say(ADA, MARCH)
+    change = table.say(TOM, JUNE)
+    asked = table.say("I asked my manager about it.", JULY)
+    forget_mentions(table, change)
+    assert held(table, ROLE) == [("Ada", MARCH, None)]
+    assert table.people() == {"Ada"}
+    assert table.mentioned_in(asked) == [table.names["ada"]]
+
+
+def test_somebody_who_was_something_is_so_no_more() -> None:
+    table = Table()
+    table.say("Ada was my manager.", JUNE)
+    assert held(table, ROLE) == [("Ada", None, JUNE)]
+    table.say("My former manager Bo called.", JULY)
+    table.say("My new manager is Tom.", JULY)
+    assert held(table, ROLE)[-1] == ("Tom", JULY, None)
+    assert canonical(table, ROLE) == "tom"
+
+
+def test_a_role_that_several_people_have_means_none_of_them_alone() -> None:
+    table = Table()
+    table.say("My sister Ann lives in Rome.", MARCH)
+    table.say("My sister Beth lives in Oslo.", APRIL)
+    bare = table.say("I called my sister.", JUNE)
+    assert held(table, "user's sister") == [("Ann", MARCH, None), ("Beth", APRIL, None)]
+    assert table.mentioned_in(bare) == []

@@ -52,6 +52,7 @@ class Hers:
     cursor: str
     change: int
     dream: str
+    decision: str
     piece: str
     session: str
 
@@ -88,6 +89,7 @@ def lived(ada: Engram) -> Hers:
     skill = ada.skills(f"Deploy {WORD} {SECRET}")[0].skill.id
     return Hers(
         *(one.id, two.id, said, going.id, skill, box.key, box.trace, page.cursor, 0, ada.dream().pass_id),
+        ada.decide_entity(WORD, "alias", SECRET, reason=SECRET).id,
         *(dropped.piece, dropped.session),
     )
 
@@ -124,6 +126,9 @@ def attempts(hers: Hers, mine: str) -> Mapping[str, Sequence[Mapping[str, Any]]]
         "entity": [{"name": WORD}, {"name": f"{WORD} blimm"}],
         "entities": [{}],
         "timeline": [{"about": WORD}],
+        "decide_entity": [{"name": WORD, "action": "alias", "other": "mine"}],
+        "undo_entity_decision": [{"id": hers.decision}],
+        "entity_decisions": [{}, {"name": WORD}],
         "learn": [{"subject": WORD, "predicate": "works at", "object": "nowhere"}],
         "beliefs": [{"subject": WORD, "past": True, "inferred": True}],
         "begin_episode": [{"goal": f"Deploy {WORD}", "caused_by": [hers.episode]}, {"goal": "x y", "skill": hers.skill}],
@@ -216,7 +221,7 @@ def state_of(ada: Engram) -> tuple[Any, ...]:
 
 
 def test_every_operation_is_tried_for_isolation() -> None:
-    hers = Hers("a", "b", "c", "d", "e", 1, 1, "cursor", 0, "f", "1:0-5", "s")
+    hers = Hers("a", "b", "c", "d", "e", 1, 1, "cursor", 0, "f", "g", "1:0-5", "s")
     assert attempts(hers, "mine").keys() == OPERATIONS.keys()
 
 

@@ -192,6 +192,21 @@ def test_an_entity_page_has_facts_and_memories(mem: Engram, owner: Visitor) -> N
     assert owner.get("/ui/entity?name=Nobody").status == 404
 
 
+def test_an_entity_page_takes_decisions_and_takes_them_back(mem: Engram, owner: Visitor) -> None:
+    mem.remember("Ada Novak works at Acme")
+    mem.remember("I met Carla Kranz at the harbour")
+    owner.read("/ui/entity?name=Carla+Kranz")
+    sent = owner.post("/ui/entity/decide", name="Carla Kranz", action="merge", other="Ada Novak", reason="a pen name")
+    assert sent.headers["location"] == "/ui/entity?name=Ada+Novak&done=decided"
+    told = owner.read("/ui/entity?name=Carla+Kranz")
+    assert "I met Carla Kranz" in told
+    assert "works at" in told
+    assert "a pen name" in told
+    [decision] = mem.entity_decisions()
+    assert owner.post("/ui/entity/undo", id=decision.id).status == 303
+    assert "works at" not in owner.read("/ui/entity?name=Carla+Kranz")
+
+
 def test_a_graph_is_drawn_around_a_memory_or_an_entity(mem: Engram, owner: Visitor) -> None:
     one, two, three = (mem.remember(f"Ada Novak {what}") for what in ("met Bob Kranz", "paints", "sings"))
     mem.relate(one.id, two.id, "leads_to")

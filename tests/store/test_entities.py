@@ -457,3 +457,58 @@ def test_an_invalid_name_is_refused_and_i_means_the_user(mem: Engram) -> None:
 def test_contractions_are_not_names(mem: Engram) -> None:
     mem.remember("Yes, I'm sure that I'll paint, and so We've planned it.")
     assert [one.name for one in mem.entities()] == []
+
+
+def test_a_speaker_is_one_person_with_the_one_who_is_talked_of(mem: Engram) -> None:
+    say(mem, "I adopted a cat from the shelter.", speaker="Caroline")
+    say(mem, "I met Caroline Moss at the museum.", days=1, speaker="Melanie")
+    say(mem, "My sister Mel moved to Oslo.", days=2, speaker="Jon")
+    say(mem, "The museum opens at nine.", days=3, speaker="Caroline")
+    found = mem.entity("Caroline")
+    assert found is not None
+    assert found.entity.name == "Caroline Moss"
+    assert [(one.speaker, one.words) for one in found.timeline] == [
+        ("Melanie", "I met Caroline Moss at the museum."),
+        ("Caroline", "I adopted a cat from the shelter."),
+    ]
+    mel = mem.entity("Mel")
+    assert mel is not None
+    assert (mel.entity.name, mel.entity.mentions) == ("Melanie", 2)
+    assert mem.entity("Jon's sister") is not None
+
+
+def test_the_user_and_assistants_are_no_people(mem: Engram) -> None:
+    for speaker in ("user", "assistant", "GPT-4", "agent_7"):
+        say(mem, "I painted the kitchen green.", speaker=speaker)
+    assert [one.name for one in mem.entities()] == []
+
+
+def test_a_role_means_who_has_it_now_and_tells_who_had_it(mem: Engram) -> None:
+    march, june = 0, 92
+    say(mem, "My manager is Ada.", march)
+    say(mem, "My manager approved the travel plan.", march + 20)
+    say(mem, "Tom is my manager now.", june)
+    asked = mem.entity("my manager")
+    assert asked is not None
+    assert asked.entity.name == "Tom"
+    assert [(one.holder, one.since, one.until) for one in asked.holders] == [
+        ("Tom", DAY + timedelta(days=june), None),
+        ("Ada", DAY, DAY + timedelta(days=june)),
+    ]
+    ada = mem.entity("Ada")
+    assert ada is not None
+    assert [(one.role, one.until) for one in ada.roles] == [("user's manager", DAY + timedelta(days=june))]
+    assert [one.words for one in ada.timeline] == ["My manager approved the travel plan."]
+    assert asked.holders == asked.roles + ada.roles
+    assert ada.holders == ()
+
+
+def test_a_profile_lists_present_and_former_facts_with_the_memories_that_state_them(mem: Engram) -> None:
+    old = mem.remember("Priya lives in Oslo")
+    new = mem.remember("Priya lives in Bergen")
+    other = mem.learn("Falcon", "owner", "Priya")
+    found = mem.entity("Priya")
+    assert found is not None
+    assert [(one.object, one.memory) for one in found.facts] == [("bergen", new.id)]
+    assert [(one.object, one.memory) for one in found.former] == [("oslo", old.id)]
+    assert [(one.subject, one.predicate, one.memory) for one in found.object_of] == [("falcon", "owner", other.id)]

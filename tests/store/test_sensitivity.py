@@ -35,6 +35,7 @@ PLAIN = {
     "edges": {"kind"},
     "embeddings": {"vector"},
     "entities": {"name", "kind"},
+    "entity_decisions": {"id", "action", "body"},  # the body is always sealed
     "episodes": {"outcome"},
     "feedback": {"digest", "vector"},
     "memories": {"id", "kind", "category", "source", "status", "session", "speaker", "tier"},

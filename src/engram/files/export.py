@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -14,10 +14,14 @@ from engram.files import archive, records
 from engram.settings import Settings
 from engram.store.folder import private_file
 from engram.store.ports import Store
-from engram.types import Edge, Memory, Reader, Report, Status, Turn
+from engram.types import Edge, Memory, Reader, Report, Scope, Status, Turn
+from engram.values.entities import EntityDecision
 
 Page = tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]
 """Memories with the numbers of their source turns, those turns, and the edges of these memories."""
+
+Decided = tuple[Scope, EntityDecision]
+"""A decision on an entity by hand, and the scope that it is made in."""
 
 FORMS = ("archive", "json", "markdown", "text")
 MARK = "<!-- engram: written to be read; import an archive or JSON instead -->"
@@ -25,6 +29,7 @@ MARK = "<!-- engram: written to be read; import an archive or JSON instead -->"
 
 
 _PAGE = 200
+_DECISIONS = 100_000
 _LEAST_PASSPHRASE = 8
 
 
@@ -55,10 +60,11 @@ def export_vault(
     with _target(place, overwrite=overwrite) as file:
         if form == "archive":
             about = {"made_at": env.now().isoformat()}
-            lines = records.lines(pages)
+            lines = records.lines(pages, _decisions(store, reader))
             count = archive.write(file, lines, secret, log_n=settings.scrypt_log_n, random=env.random, about=about)
         else:
-            count = _write_plain(file, form, pages)
+            pieces = _json(pages, _decisions(store, reader)) if form == "json" else _WRITERS[form](pages)
+            count = _write_plain(file, pieces)
         size = file.tell()
     return Report(operation="export", counts={"records": count, "bytes": size})
 
@@ -113,19 +119,25 @@ def _target(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         raise DiskFull(f"{path} cannot be written ({error.strerror or type(error).__name__}).") from None
 
 
-def _write_plain(file: BinaryIO, form: str, pages: Iterable[Page]) -> int:
-    """Write in one of `FORMS` except `archive`; return the number of records or memories."""
+def _decisions(store: Store, reader: Reader) -> list[Decided]:
+    """Return the decisions on entities that stand, in the order in which they were made."""
+    found = store.entities.decisions(reader, limit=_DECISIONS)
+    return [(scope, decision) for scope, decision in reversed(found) if decision.undone_at is None]
+
+
+def _write_plain(file: BinaryIO, pieces: Iterable[str]) -> int:
+    """Write the pieces of a plaintext file, the first of which is its head; return the number of the others."""
     count = 0
-    for count, piece in enumerate(_WRITERS[form](iter(pages))):  # noqa: B007  the first piece is the header
+    for count, piece in enumerate(pieces):  # noqa: B007
         file.write(piece.encode())
     return count
 
 
-def _json(pages: Iterator[Page]) -> Iterator[str]:
+def _json(pages: Iterator[Page], decisions: Sequence[Decided]) -> Iterator[str]:
     """Yield one record per line inside one array, so that a large file can also be read line by line."""
     comma = "\n"
     yield "["
-    for record in records.lines(pages):
+    for record in records.lines(pages, decisions):
         yield comma + json.dumps(record, ensure_ascii=False)
         comma = ",\n"
     yield "\n]\n"
@@ -160,4 +172,4 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-_WRITERS: dict[str, Callable[[Iterator[Page]], Iterator[str]]] = {"json": _json, "markdown": _markdown, "text": _text}
+_WRITERS: dict[str, Callable[[Iterator[Page]], Iterator[str]]] = {"markdown": _markdown, "text": _text}

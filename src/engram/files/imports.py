@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from engram.errors import AccessDenied, InvalidContent, InvalidQuery
 from engram.files import archive, formats, records
 from engram.settings import Settings
-from engram.types import Edge, Memory, Reader, Report, Role, Status, Turn
+from engram.types import Edge, Memory, Reader, Report, Role, Scope, Status, Turn
+from engram.values.entities import EntityDecision
 from engram.values.frozen import field, frozen, mutable, replace
 
 _PAGE = 200
@@ -91,6 +92,9 @@ class ImportTarget(Protocol):
     def link(self, edges: Sequence[Edge]) -> int:
         """Store edges; return how many."""
 
+    def decide(self, scope: Scope, decisions: Sequence[EntityDecision]) -> int:
+        """Store decisions on entities by hand in a scope; return how many are new."""
+
 
 def import_files(
     target: ImportTarget,
@@ -156,7 +160,8 @@ class _Import:
         """Import the records of one of our own exports: memories with their turns, then the edges between those stored."""
         ids: dict[str, str] = {}  # ids in this vault by ids in the file
         edges: list[Edge] = []
-        for page, turns in self._record_pages(lines, edges):
+        decisions: list[tuple[Scope, EntityDecision]] = []
+        for page, turns in self._record_pages(lines, edges, decisions):
             places = {number: place for place, number in enumerate(turns)}
             memories = [(memory, tuple(places[number] for number in said if number in places)) for memory, said in page]
             admitted = self._admit(memories, list(turns.values()))
@@ -168,11 +173,28 @@ class _Import:
         ]
         for start in range(0, len(both), _PAGE):
             self.done.add({"links": self.target.link(both[start : start + _PAGE])})
+        self._decide(decisions, ids)
+
+    def _decide(self, decisions: Sequence[tuple[Scope, EntityDecision]], ids: Mapping[str, str]) -> None:
+        """Make the decisions on entities of an archive, whose maker is known by its passphrase; `ids`: of memories, as stored."""
+        if not decisions or self.done.dry_run:
+            return
+        if self.done.form != "archive":
+            left = f"{len(decisions)} decisions on entities were left out: only those of an archive are taken over."
+            self.done.add({}, notes=(left,))
+            return
+        by_scope: dict[Scope, list[EntityDecision]] = {}
+        for scope, decision in decisions:
+            here = replace(decision, memories=tuple(ids[one] for one in decision.memories if one in ids))
+            if here.memories or not decision.memories:
+                by_scope.setdefault(scope if self.trusted else self.target.reader.scope, []).append(here)
+        for scope, made in by_scope.items():
+            self.done.add({"decisions": self.target.decide(scope, made)})
 
     def _record_pages(
-        self, lines: Iterator[dict[str, Any]], edges: list[Edge]
+        self, lines: Iterator[dict[str, Any]], edges: list[Edge], decisions: list[tuple[Scope, EntityDecision]]
     ) -> Iterator[tuple[list[FiledMemory], dict[int, Turn]]]:
-        """Yield pages of memories with their source turns. Edges are added to `edges`, invalid records refused."""
+        """Yield pages of memories with their source turns. Edges and decisions go to the lists, invalid records are refused."""
         page: list[FiledMemory] = []
         turns: dict[int, Turn] = {}
         for number, record in enumerate(lines, 1):
@@ -181,6 +203,8 @@ class _Import:
                     turns.update([records.turn_of(record)])
                 elif record.get("type") == "edge":
                     edges.append(records.edge_of(record))
+                elif record.get("type") == "entity_decision":
+                    decisions.append(records.decision_of(record))
                 elif record.get("type") == "memory":
                     filed = records.memory_of(record)
                     if filed[0].status is not Status.ACTIVE:

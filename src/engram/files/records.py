@@ -14,6 +14,7 @@ from typing import Any
 
 from engram.errors import InvalidContent
 from engram.types import SCOPE_DIMENSIONS, Affect, Edge, Kind, Memory, Scope, Sensitivity, Source, Status, Turn
+from engram.values.entities import EntityAction, EntityDecision
 from engram.values.frozen import fields
 
 Plain = dict[str, Any]
@@ -57,6 +58,30 @@ def of_edge(edge: Edge) -> Plain:
         "type": "edge", "source": edge.source, "target": edge.target, "kind": edge.kind, "weight": edge.weight,
         "confidence": edge.confidence,
     }  # fmt: skip
+
+
+def of_decision(scope: Scope, decision: EntityDecision) -> Plain:
+    """Return the record of a decision on an entity by hand."""
+    return {
+        "type": "entity_decision", "action": decision.action.value, "name": decision.name, "other": decision.other,
+        "names": list(decision.names), "memories": list(decision.memories), "reason": decision.reason,
+        "at": None if decision.at is None else decision.at.isoformat(),
+        "scope": {name: value for name in SCOPE_DIMENSIONS if (value := getattr(scope, name))},
+    }  # fmt: skip
+
+
+def decision_of(record: Mapping[str, Any]) -> tuple[Scope, EntityDecision]:
+    """Return the scope and the decision of a record."""
+    return Scope(**_checked("scope", _scope, record.get("scope") or {})), EntityDecision(
+        id="",
+        action=_checked("action", EntityAction, record.get("action")),
+        name=_text(record, "name"),
+        other=_text(record, "other"),
+        names=_checked("names", _texts, record.get("names") or []),
+        memories=_checked("memories", _texts, record.get("memories") or []),
+        reason=_text(record, "reason") if record.get("reason") is not None else "",
+        at=_checked("at", _moment, record["at"]) if record.get("at") is not None else None,
+    )
 
 
 def memory_of(record: Mapping[str, Any]) -> tuple[Memory, tuple[int, ...]]:
@@ -147,6 +172,12 @@ def _place(value: Any) -> tuple[int, int]:
     return start, end
 
 
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError
+    return tuple(_string(one) for one in value)
+
+
 def _words(value: Any) -> dict[str, str]:
     return {_string(name): _string(text) for name, text in value.items()} if isinstance(value, dict) else _refuse()
 
@@ -160,8 +191,12 @@ def _refuse() -> dict[str, str]:
     raise TypeError
 
 
-def lines(pages: Iterable[tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]]) -> Iterator[Plain]:
-    """Yield the records of a vault's pages: the turns of a page before the memories that came from them, all edges at the end."""
+def lines(
+    pages: Iterable[tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]],
+    decisions: Iterable[tuple[Scope, EntityDecision]],
+) -> Iterator[Plain]:
+    """Yield the records of a vault's pages: the turns of a page before the memories that came from them, all edges and the
+    decisions on entities at the end."""
     written: set[int] = set()
     all_edges: dict[Edge, None] = {}
     for memories, turns, edges in pages:
@@ -172,3 +207,4 @@ def lines(pages: Iterable[tuple[list[tuple[Memory, list[int]]], list[tuple[int, 
         yield from (of_memory(memory, sources) for memory, sources in memories)
         all_edges |= dict.fromkeys(edges)
     yield from map(of_edge, all_edges)
+    yield from (of_decision(scope, decision) for scope, decision in decisions)

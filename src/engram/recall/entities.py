@@ -12,7 +12,8 @@ from engram.rules.inference import Relation, infer, supports_inference
 from engram.rules.knowledge import buckets
 from engram.settings import LiveSettings
 from engram.store.ports import Store
-from engram.text.english.entities import folded
+from engram.text.english.entities import PERSON, folded
+from engram.text.english.nicknames import is_short_form
 from engram.types import Memory, Reader
 from engram.values.edges import OUTDATING, REVISIONS
 from engram.values.entities import Belief, Entity, Profile, Revision, Timeline
@@ -39,17 +40,36 @@ class EntityLookup:
     def profile(self, name: str, limit: int) -> Profile | None:
         """Return the profile of an entity, by its name, another name of it, or a similar one; None if it is unknown."""
         found = self._store.entities.get(self._reader, name)
-        if found is None and (similar := self._similar_name(name)) is not None:
-            found = self._store.entities.get(self._reader, similar)
+        if found is None and (similar := self._full_name(name) or self._similar_name(name)) is not None:
+            name, found = similar, self._store.entities.get(self._reader, similar)
         if found is None:
             return None
         entity, keys = found
+        facts = self.beliefs(entity.name, past=True)
+        roles, holders = self._store.entities.roles(self._reader, name)
         return Profile(
             entity,
-            tuple(self.beliefs(entity.name)),
+            tuple(fact for fact in facts if fact.until is None and fact.status != "retracted"),
             tuple(self._store.entities.cooccurring(self._reader, entity.name)),
             tuple(self._sound(self._store.memories.fetch(self._reader, keys[: 2 * limit]))[:limit]),
+            tuple(roles),
+            tuple(holders),
+            tuple(fact for fact in facts if fact.until is not None or fact.status == "retracted"),
+            tuple(self._naming(entity)),
         )
+
+    def _naming(self, entity: Entity) -> list[Belief]:
+        """Return the facts of others that name an entity as their object."""
+        names = list(dict.fromkeys((folded(entity.name), *entity.names)))
+        related = self._store.facts.of(self._reader, names, backwards=True, most=_NAMES)
+        return [Belief(*fact[:3], "held", fact.confidence, None, None, fact.memory) for fact in related]
+
+    def _full_name(self, name: str) -> str | None:
+        """Return the name of the one person whom a short form may mean."""
+        first, _, rest = folded(name).partition(" ")
+        people = {entity.name: folded(entity.name).partition(" ") for entity in self._entities(PERSON)}
+        meant = [known for known, (full, _, last) in people.items() if is_short_form(first, full) and rest in ("", last)]
+        return meant[0] if len(meant) == 1 else None
 
     def _similar_name(self, name: str) -> str | None:
         """Return the stored name with nearly the same meaning."""
@@ -68,8 +88,8 @@ class EntityLookup:
         ]
         return max(close)[1] if close else None
 
-    def _entities(self) -> Sequence[Entity]:
-        return self._store.entities.select(self._reader, limit=_NAMES)
+    def _entities(self, kind: str | None = None) -> Sequence[Entity]:
+        return self._store.entities.select(self._reader, kind=kind, limit=_NAMES)
 
     def timeline(
         self,

@@ -1,20 +1,28 @@
 """Entities (C6): which name belongs to which entity, and when two entities are one. Pure but for the table that is passed in.
 
 An entity belongs to a scope: two agents that share nothing may know two people of one name. In a scope, a name leads to one
-entity. A fuller name is adopted: "Ada" becomes Ada Lovelace, "my manager" becomes the person who is said to be that. When a
-second person with the same first name is mentioned, that first name alone stands for neither.
+entity. A fuller name is adopted: "Ada" becomes Ada Lovelace, "Mel" Melanie, "my manager" the person who is said to be that. When
+a second person with the same first name or short form is mentioned, that name alone stands for neither. Who has a role depends
+on the time (`rules/roles.py`); decisions by hand come before all of this (`rules/entity_decisions.py`).
+
+The mentions of memories are the source. Entities and their names follow from them, and are made anew where one of them goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from engram.rules.entity_decisions import Rulings, names_in, rulings
+from engram.rules.roles import RoleStatement, holder, tenures
 from engram.store.rule_ports import EntityTable
-from engram.text.english.entities import PERSON, TITLES, UNSURE, folded, other_names
-from engram.values.entities import Mention, StoredMention
+from engram.text.english.entities import ORGANISATION, PERSON, THING, TITLES, UNSURE, folded, is_possessive, other_names
+from engram.text.english.nicknames import FULL_FORMS, is_beginning, is_short_form, short_forms
+from engram.text.english.roles import Holding, Role, is_shared, read_role
+from engram.values.entities import EntityDecision, Mention, StoredMention
 
 _LOOKED_BACK = 2000  # mentions of one person that are read again when a namesake appears
 _WITNESSES = 24  # mentions that are asked whether they identify an entity without the memory that goes
+_OFFICES = ("dr", "prof", "professor", "captain", "coach", "judge")  # "Mr. Moss" may be the husband of Ida Moss
 
 
 def record_mentions(table: EntityTable, memory: int, mentions: Sequence[Mention]) -> None:
@@ -29,7 +37,7 @@ def record_mentions(table: EntityTable, memory: int, mentions: Sequence[Mention]
 
 def canonical(table: EntityTable, name: str) -> str:
     """Return the folded own name of the entity that has this name; the name itself if there is none."""
-    entity = table.called(name)
+    entity = table.called(_rulings(table).name_of(name))
     return name if entity is None else _own_name(table, entity)
 
 
@@ -39,55 +47,134 @@ def forget_mentions(table: EntityTable, memory: int) -> None:
     An entity that the other memories do not identify by themselves is removed and made anew from their mentions.
     """
     doomed = []
+    roles = {role.name for mention in table.mentions_of(memory) for role in _roles_in(mention.said)}
     for entity in table.mentioned_in(memory):
         if not _is_identified_without(table, entity, memory):
             doomed.append(entity)
         table.unlink(memory, entity)
-    _make_anew(table, doomed)
+    _make_anew(table, doomed, roles=roles)
 
 
-def _make_anew(table: EntityTable, entities: Sequence[int]) -> None:
-    """Remove entities and read their mentions again. The facts of those memories get the names that the entities have then."""
+def apply_decision(table: EntityTable, decision: EntityDecision) -> None:
+    """Read the mentions again that a decision, which was just made or taken back, is about."""
+    names = names_in(decision)
+    called = {entity for name in names for entity in (table.called(name), *(span.entity for span in table.holders(name)))}
+    _make_anew(table, sorted(entity for entity in called if entity is not None), table.memories_naming(names))
+
+
+def _make_anew(table: EntityTable, entities: Sequence[int], besides: Iterable[int] = (), roles: Iterable[str] = ()) -> None:
+    """Remove entities and read their mentions again, and those of the memories `besides`; settle their roles, and `roles`.
+
+    The facts of those memories get the names that the entities have then.
+    """
     left: list[tuple[StoredMention, str]] = []
+    unsettled = set(roles)
     for entity in entities:
         name = _own_name(table, entity)
         left += [(mention, name) for mention in table.mentions_meaning(entity)]
+        unsettled |= table.roles_of(entity)
         table.remove(entity)
-    for memory in sorted({mention.memory for mention, _ in left}):
+    for role in sorted(unsettled):
+        _settle_role(table, role)
+    memories = sorted({*besides, *(mention.memory for mention, _ in left)})
+    for memory in memories:
         _read_again(table, memory)
+    for memory in memories:  # what a later memory says may tell whom an earlier one means
+        if any(mention.entity is None for mention in table.mentions_of(memory)):
+            _read_again(table, memory)
     for mention, name in left:
         means = table.mentions_of(mention.memory)[mention.number].entity
         table.set_subject(mention.memory, name, folded(mention.said.name) if means is None else _own_name(table, means))
 
 
-def _identify(table: EntityTable, mention: Mention) -> int:
+def _read_again(table: EntityTable, memory: int) -> None:
+    """Link the mentions of a memory with the entities that they mean now."""
+    for mention in table.mentions_of(memory):
+        entity = _meant(table, mention)
+        table.link(memory, mention.number, entity)
+        if entity is not None:
+            for role in _roles_in(mention.said):
+                _settle_role(table, role.name, entity)
+
+
+def _meant(table: EntityTable, mention: StoredMention) -> int | None:
+    """Return the entity that a mention means. A word that may be no name means one only if that has it for a name already."""
+    decided = _rulings(table)
+    said = decided.applied(mention.said, table.id_of(mention.memory) if decided.moved else "")
+    name = folded(said.name)
+    if said.kind == UNSURE:
+        return table.called(name)
+    if is_possessive(said):
+        return None
+    if (role := read_role(name)) is not None and (spans := table.holders(role.name)):
+        return holder(spans, table.said_at(mention.memory))
+    return _identify(table, said, decided)
+
+
+def _identify(table: EntityTable, mention: Mention, decided: Rulings) -> int:
     """Return the entity that a mention means; it is added, renamed or merged with another as the mention tells."""
     name = folded(mention.name)
-    entity = table.called(name)
-    if entity is None and mention.kind == PERSON:
-        entity = _known_by_less(table, name)
-    aliases = [folded(alias) for alias in mention.aliases]
-    for alias in aliases:
+    known = entity = table.called(name)
+    if entity is None:
+        entity = next((one for one in _candidates(table, mention) if not _are_apart(table, decided, one, name)), None)
+    roles = _roles_in(mention)
+    aliases = [folded(alias) for alias in mention.aliases if read_role(folded(alias)) is None]
+    for alias in (*aliases, *(role.name for role in roles if role.holding is Holding.HAS)):
         twin = table.called(alias)
-        if twin is not None and entity is None:
+        if twin is None or twin == entity or not _is_provisional(_own_name(table, twin)):
+            continue
+        if entity is None and not _are_apart(table, decided, twin, name):
             entity = twin
-        elif twin is not None and entity is not None and twin != entity and _is_provisional(_own_name(table, twin)):
+        elif entity is not None and not decided.are_apart(table.names_of(entity), table.names_of(twin)):
             old = _own_name(table, twin)
             table.absorb(entity, twin)
             _rename_subject(table, old, _own_name(table, entity))
     if entity is None:
-        entity = table.add(mention.name, mention.kind)
-        shared = _tell_apart(table, entity, name) if mention.kind == PERSON else frozenset()
-        own = (other for other in other_names(mention.name, mention.kind) if other not in shared)
-        table.add_names(entity, [*own, *aliases])
-        return entity
-    if _says_more(_own_name(table, entity), mention):
-        old = _own_name(table, entity)
+        return _add(table, mention, aliases, decided)
+    own, kind = table.describe(entity)
+    if _says_more(folded(own), mention):
         table.rename(entity, mention.name, mention.kind)
-        table.add_names(entity, other_names(mention.name, mention.kind))
-        _rename_subject(table, old, name)
-    table.add_names(entity, aliases)
+        _add_names(table, entity, other_names(mention.name, mention.kind), decided)
+        _rename_subject(table, folded(own), name)
+    elif kind != mention.kind and (kind == THING or name in decided.kinds):
+        table.rename(entity, own, mention.kind)
+    given = [name] if known is None and read_role(name) is None else []  # a role has a time, and is no name like others
+    _add_names(table, entity, [*given, *aliases, *decided.names_of(name)], decided)
     return entity
+
+
+def _add(table: EntityTable, mention: Mention, aliases: Sequence[str], decided: Rulings) -> int:
+    """Add the entity that a mention names, and return its key."""
+    name = folded(mention.name)
+    entity = table.add(mention.name, mention.kind)
+    _add_names(table, entity, [name], decided)  # before others are told apart from it
+    shared = _tell_apart(table, entity, name) if mention.kind == PERSON else frozenset()
+    own = [other for other in other_names(mention.name, mention.kind) if other not in shared]
+    _add_names(table, entity, [*own, *aliases, *decided.names_of(name)], decided)
+    return entity
+
+
+def _add_names(table: EntityTable, entity: int, names: Iterable[str], decided: Rulings) -> None:
+    """Add names of an entity, except those that were decided not to be its own."""
+    new = list(names)
+    if new and (decided.pairs or decided.means):
+        own = table.names_of(entity) | {_own_name(table, entity)}
+        new = [name for name in new if not decided.are_apart(own, (name,)) and decided.name_of(name) in {name, *own}]
+    table.add_names(entity, new)
+
+
+def _candidates(table: EntityTable, mention: Mention) -> list[int]:
+    """Return the entity that a mention of an unknown name must mean, by a shorter, a longer or a short form of that name."""
+    name = folded(mention.name)
+    if mention.kind == ORGANISATION:
+        shorter = (table.called(other) for other in other_names(mention.name, mention.kind))
+        return [entity for entity in shorter if entity is not None and table.describe(entity)[1] in (ORGANISATION, THING)]
+    if mention.kind != PERSON or _is_provisional(name):
+        return []
+    for rule in (_known_by_less, _known_by_office, _known_by_full_form, _known_by_short_form):
+        if (entity := rule(table, name)) is not None:
+            return [entity]
+    return []
 
 
 def _known_by_less(table: EntityTable, name: str) -> int | None:
@@ -97,54 +184,139 @@ def _known_by_less(table: EntityTable, name: str) -> int | None:
         titled = f"{first} {rest.rpartition(' ')[2]}"
         entity = table.called(titled)
         return entity if entity is not None and _own_name(table, entity) == titled else None
-    entity = table.called(first) if rest and not _is_provisional(name) else None
-    if entity is None or table.namesakes(first, entity):
+    entity = table.called(first) if rest else None
+    if entity is None or _namesakes(table, first, entity):
         return None
     return entity if _own_name(table, entity) in (first, f"@{first}") else None
 
 
-def _tell_apart(table: EntityTable, entity: int, name: str) -> frozenset[str]:
-    """Return the names that a new person shares with a namesake; from now on they mean neither of the two.
+def _known_by_office(table: EntityTable, name: str) -> int | None:
+    """Return the one person of this last name: Ida Moss for "Dr. Moss", and Dr. Moss for "Ida Moss"."""
+    first, _, last = name.rpartition(" ")
+    if not first:
+        return None
+    if first.strip(".") in _OFFICES:
+        people = {entity for other, entity in table.ending(f" {last}") if other.partition(" ")[0].strip(".") not in TITLES}
+        return people.pop() if len(people) == 1 else None
+    if first.partition(" ")[0].strip(".") in TITLES:
+        return None
+    titled = {table.called(f"{title}{dot} {last}") for title in _OFFICES for dot in (".", "")} - {None}
+    if len(titled) != 1 or any(entity not in titled for _, entity in table.ending(f" {last}")):
+        return None
+    entity = titled.pop()
+    return entity if entity is not None and _own_name(table, entity).partition(" ")[2] == last else None
 
-    A memory that gave the first name alone may have meant either: it is taken from the namesake and read again.
+
+def _known_by_full_form(table: EntityTable, name: str) -> int | None:
+    """Return the one person whose name this may be short for: Melanie for "Mel", Melanie Smith for "Mel Smith"."""
+    people = _people_behind(table, name)
+    return people.pop() if len(people) == 1 else None
+
+
+def _people_behind(table: EntityTable, name: str) -> set[int]:
+    """Return the people whose name this may be short for."""
+    short, _, rest = name.partition(" ")
+    found = {
+        entity
+        for full in FULL_FORMS.get(short, ())
+        for entity in ([table.called(f"{full} {rest}")] if rest else [table.called(full), *_namesakes(table, full)])
+    }
+    for other, entity in table.beginning(short) if is_beginning(short) else ():
+        first, _, last = other.partition(" ")
+        if is_short_form(short, first) and (not rest or last == rest) and table.describe(entity)[1] == PERSON:
+            found.add(entity)
+    return {entity for entity in found if entity is not None}
+
+
+def _known_by_short_form(table: EntityTable, name: str) -> int | None:
+    """Return the person of this name who is known by a short form of it alone, which nobody else may be meant by."""
+    first, space, rest = name.partition(" ")
+    found = set()
+    for short in short_forms(first):
+        for known in dict.fromkeys((short, f"{short}{space}{rest}")):
+            entity = table.called(known)
+            if entity is not None and _own_name(table, entity) == known and table.describe(entity)[1] == PERSON:
+                if not _people_behind(table, short) - {entity}:
+                    found.add(entity)
+    return found.pop() if len(found) == 1 else None
+
+
+def _namesakes(table: EntityTable, first: str, besides: int = 0) -> list[int]:
+    """Return the other entities that have a name of several words beginning with this one."""
+    return sorted({entity for _, entity in table.beginning(f"{first} ")} - {besides})
+
+
+def _tell_apart(table: EntityTable, entity: int, name: str) -> frozenset[str]:
+    """Return the names that a new person shares with others; from now on they mean none of them.
+
+    A memory that gave such a name alone may have meant either: it is taken from its owner and read again.
     """
     first, _, rest = name.partition(" ")
-    others = table.namesakes(first, entity) if rest and first.strip(".") not in TITLES else []
-    if not others:
+    if first.strip(".") in TITLES or _is_provisional(name):
         return frozenset()
-    shared = frozenset({first, f"@{first}"})
-    owner = table.called(first)
-    if owner is not None and owner in others:
-        table.remove_names(sorted(shared))
-        for memory in _memories_by_shared_name(table, owner, shared):
-            table.unlink(memory, owner)
-            table.set_subject(memory, _own_name(table, owner), first)
-            _read_again(table, memory)
+    shared: frozenset[str] = frozenset()
+    if rest and (others := _namesakes(table, first, entity)):
+        shared = frozenset({first, f"@{first}"})
+        owner = table.called(first)
+        if owner is not None and owner in others:
+            _take_names(table, owner, shared)
+    for short in short_forms(first):
+        owner = table.called(short)
+        if owner is not None and owner != entity and _own_name(table, owner).partition(" ")[0] != short:
+            _take_names(table, owner, frozenset({short}))
     return shared
 
 
-def _memories_by_shared_name(table: EntityTable, entity: int, shared: frozenset[str]) -> list[int]:
-    """Return the memories that mention a person by no name but a shared one."""
+def _take_names(table: EntityTable, owner: int, shared: frozenset[str]) -> None:
+    """Take names from an entity, and read the memories again that call it by nothing else."""
+    table.remove_names(sorted(shared))
+    own = _own_name(table, owner)
+    for memory, said in _memories_by_shared_name(table, owner, shared):
+        table.unlink(memory, owner)
+        table.set_subject(memory, own, said)
+        _read_again(table, memory)
+
+
+def _memories_by_shared_name(table: EntityTable, entity: int, shared: frozenset[str]) -> list[tuple[int, str]]:
+    """Return the memories that mention a person by no name but a shared one, with the name that they give."""
     fuller = table.names_of(entity) - shared
-    names: dict[int, set[str]] = {}
+    names: dict[int, list[str]] = {}
     for mention in table.mentions_meaning(entity, _LOOKED_BACK):
-        names.setdefault(mention.memory, set()).update(_names_in(mention.said))
-    return [memory for memory, given in names.items() if not fuller & given]
+        names.setdefault(mention.memory, []).extend(_names_in(mention.said))
+    return [(memory, given[0]) for memory, given in names.items() if fuller.isdisjoint(given)]
 
 
-def _names_in(mention: Mention) -> set[str]:
-    return {folded(name) for name in (mention.name, *mention.aliases)}
+def _names_in(mention: Mention) -> list[str]:
+    return [folded(mention.name), *(folded(alias) for alias in mention.aliases)]
 
 
-def _read_again(table: EntityTable, memory: int) -> None:
-    """Link the mentions of a memory with the entities that they mean now."""
-    for mention in table.mentions_of(memory):
-        table.link(memory, mention.number, _meant(table, mention.said))
+def _roles_in(mention: Mention) -> list[Role]:
+    """Return the roles that a mention says its entity has or had."""
+    return [role for alias in mention.aliases if (role := read_role(folded(alias))) is not None]
 
 
-def _meant(table: EntityTable, mention: Mention) -> int | None:
-    """Return the entity that a mention means. A word that may be no name means one only if that has it for a name already."""
-    return table.called(folded(mention.name)) if mention.kind == UNSURE else _identify(table, mention)
+def _settle_role(table: EntityTable, role: str, *entities: int) -> None:
+    """Set who has and had a role by all that was said of it; mentions by the role alone mean the one who had it then."""
+    before = table.holders(role)
+    holders = sorted({*entities, *(span.entity for span in before)})
+    statements = [RoleStatement(None, entity, Holding.HAS) for entity in holders if _own_name(table, entity) == role]
+    for entity in holders:
+        for mention in table.mentions_meaning(entity):
+            statements += [
+                RoleStatement(table.said_at(mention.memory), entity, said.holding)
+                for said in (_roles_in(mention.said) if mention.said.aliases else ())
+                if said.name == role
+            ]
+    after = tenures(statements, shared=is_shared(role))
+    if after == before:
+        return
+    table.set_holders(role, after)
+    for entity in holders:
+        for mention in table.mentions_meaning(entity):
+            if folded(mention.said.name) == role and _own_name(table, entity) != role:
+                meant = holder(after, table.said_at(mention.memory))
+                table.link(mention.memory, mention.number, meant)
+                table.set_subject(mention.memory, _own_name(table, entity), role if meant is None else _own_name(table, meant))
 
 
 def _own_name(table: EntityTable, entity: int) -> str:
@@ -156,23 +328,43 @@ def _rename_subject(table: EntityTable, old: str, new: str) -> None:
         table.rename_subject(old, new)
 
 
+def _rulings(table: EntityTable) -> Rulings:
+    return rulings(table.decisions())
+
+
+def _are_apart(table: EntityTable, decided: Rulings, entity: int, name: str) -> bool:
+    """True if it was decided that an entity is not the one of this name."""
+    return bool(decided.pairs) and decided.are_apart(table.names_of(entity) | {_own_name(table, entity)}, (name,))
+
+
 def _is_provisional(name: str) -> bool:
     """True if a name is a handle or a role, which stands for a person whose name is not known yet."""
     return name.startswith("@") or "'s " in name
 
 
 def _says_more(own: str, mention: Mention) -> bool:
-    """True if a mention names a person more fully than the entity's own name does."""
-    if mention.kind != PERSON or _is_provisional(mention.name):
-        return False
+    """True if a mention names a person or an organisation more fully than the entity's own name does."""
     name = folded(mention.name)
-    return name != own and (_is_provisional(own) or name.startswith(f"{own} ") or _is_titled_short_form(own, name))
+    if mention.kind == ORGANISATION:
+        return name.startswith(f"{own} ")
+    if mention.kind != PERSON or _is_provisional(name) or name == own:
+        return False
+    first, _, rest = name.partition(" ")
+    short, _, others = own.partition(" ")
+    return (
+        _is_provisional(own)
+        or name.startswith(f"{own} ")
+        or _is_titled_short_form(own, name)
+        or (is_short_form(short, first) and others in ("", rest))
+    )
 
 
 def _is_titled_short_form(own: str, name: str) -> bool:
-    """True for "Dr. Moss" and "Dr. Ida Moss"."""
+    """True for "Dr. Moss" and "Dr. Ida Moss", or "Ida Moss"."""
     title, _, last = own.partition(" ")
-    return title.strip(".") in TITLES and name.startswith(f"{title} ") and name.endswith(f" {last}")
+    if title.strip(".") not in TITLES or not name.endswith(f" {last}"):
+        return False
+    return name.startswith(f"{title} ") or (title.strip(".") in _OFFICES and name.partition(" ")[0].strip(".") not in TITLES)
 
 
 def _is_identified_without(table: EntityTable, entity: int, memory: int) -> bool:
@@ -181,11 +373,15 @@ def _is_identified_without(table: EntityTable, entity: int, memory: int) -> bool
     Then an entity that thousands of memories mention is not made anew for each of them that goes.
     """
     name, kind = table.describe(entity)
-    said = [mention.said for mention in table.mentions_meaning(entity, _WITNESSES, besides=memory)]
+    decided = _rulings(table)
+    said = [
+        decided.applied(mention.said, table.id_of(mention.memory) if decided.moved else "")
+        for mention in table.mentions_meaning(entity, _WITNESSES, besides=memory)
+    ]
     if not any(mention.kind == kind and folded(mention.name) == folded(name) for mention in said):
         return False
-    together = [{folded(one) for one in (*other_names(each.name, each.kind), *each.aliases)} for each in said]
-    known = {folded(name)}
+    together = [{*_names_in(each), *other_names(each.name, each.kind), *(role.name for role in _roles_in(each))} for each in said]
+    known = {folded(name), *decided.names_of(folded(name)), *short_forms(folded(name).partition(" ")[0])}
     while more := [names for names in together if names & known and not names <= known]:
         known.update(*more)
     return table.names_of(entity) <= known

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from engram.settings import LiveSettings
     from engram.store.rule_ports import EntityTable, FactTable
     from engram.types import Edge, Fact, Memory, Sensitivity
-    from engram.values.entities import Mention
+    from engram.values.entities import EntityDecision, Mention
     from engram.values.facts import Consequences, FactOutcome, Occasion, ParsedText
     from engram.values.memories import Replacement
 
@@ -67,7 +67,7 @@ class MemoryRules:
         """Return the facts and mentions of a memory's words. Those that are given are known without reading it.
 
         Nothing is read as a fact from an assistant's words, nor by the patterns of English from another language. Entities are
-        listed in the clear, so a sealed memory mentions none.
+        listed in the clear, so a sealed memory mentions none. A speaker who tells of themselves is mentioned first.
         """
         from engram.text.english import entities  # late, as the module says
         from engram.text.english import facts as statements
@@ -75,18 +75,41 @@ class MemoryRules:
         from engram.types import Sensitivity, Source
         from engram.values.facts import ParsedText
 
+        foreign = memory.source is Source.ASSISTANT or language_of(memory.words) not in ("en", "")
         if facts is None:
-            foreign = memory.source is Source.ASSISTANT or language_of(memory.words) not in ("en", "")
             facts = () if foreign else statements.facts(memory.words, memory.speaker)
         if memory.tier is not Sensitivity.CLEARTEXT:
             return ParsedText(tuple(facts))
-        return ParsedText(tuple(facts), tuple(entities.mentions(memory.words, memory.speaker) if mentions is None else mentions))
+        if mentions is None:
+            mentions = entities.mentions(memory.words, memory.speaker)
+        speaker = None if foreign else entities.of_speaker(memory.words, memory.speaker)
+        if speaker is not None and not any(mention.is_speaker for mention in mentions):
+            mentions = (speaker, *mentions)
+        return ParsedText(tuple(facts), tuple(mentions))
 
     def record_mentions(self, table: EntityTable, memory: int, mentions: Sequence[Mention]) -> None:
         """Store what a memory mentions, and merge or rename the entities that it identifies."""
         from engram.rules import entities  # late, as the module says
 
         entities.record_mentions(table, memory, mentions)
+
+    def apply_decision(self, table: EntityTable, decision: EntityDecision) -> None:
+        """Read the mentions again that a decision by hand is about."""
+        from engram.rules import entities  # late, as the module says
+
+        entities.apply_decision(table, decision)
+
+    def names_in(self, decision: EntityDecision) -> list[str]:
+        """Return the folded names that a decision is about."""
+        from engram.rules import entity_decisions  # late, as the module says
+
+        return entity_decisions.names_in(decision)
+
+    def given_names(self, mentions: Sequence[Mention]) -> tuple[str, ...]:
+        """Return the folded names by which mentions call an entity."""
+        from engram.rules import entity_decisions  # late, as the module says
+
+        return entity_decisions.given_names(mentions)
 
     def forget_mentions(self, table: EntityTable, memory: int) -> None:
         """Let the mentions of a memory mean no entity, and remove every name that only it gave."""

@@ -44,7 +44,16 @@ from engram.types import (
     Turn,
     Version,
 )
-from engram.values.entities import Belief, Entity, Gap, KnownSubject, RelatedFact, SubjectTally
+from engram.values.entities import (
+    Belief,
+    Entity,
+    EntityDecision,
+    Gap,
+    KnownSubject,
+    RelatedFact,
+    RoleTenure,
+    SubjectTally,
+)
 from engram.values.episodes import Box, BoxRow, BoxTopics, Episode, EpisodeEvent, EpisodeOutcome, FilledBox, Participant, Skill
 from engram.values.query import CandidateTraits, Filter, Hop, JudgedQuestion, Judgement
 
@@ -337,11 +346,26 @@ class EntitiesPort(Protocol):
     def get(self, reader: Reader, name: str) -> tuple[Entity, list[int]] | None:
         """Return the entity of this name, and the keys of the active memories that mention it, the latest first."""
 
+    def roles(self, reader: Reader, name: str) -> tuple[list[RoleTenure], list[RoleTenure]]:
+        """Return the roles that the entity of this name has and had, and all who have or had the role of this name."""
+
     def mentions(self, reader: Reader, memory_id: str) -> list[str]:
         """Return the names of the entities that a memory mentions."""
 
     def cooccurring(self, reader: Reader, name: str, *, limit: int = 10) -> list[tuple[str, int]]:
         """Return the names of entities that the same memories mention, and in how many."""
+
+    def decide(self, reader: Reader, decision: EntityDecision, *, receipt: ReceiptRequest | None = None) -> EntityDecision:
+        """Store a decision by hand in every writable scope that knows the entity; return it with its id, time and names."""
+
+    def undo_decision(self, reader: Reader, decision_id: str, *, receipt: ReceiptRequest | None = None) -> EntityDecision:
+        """Take a decision by hand back; return it with the time of this."""
+
+    def decisions(self, reader: Reader, *, limit: int) -> list[tuple[Scope, EntityDecision]]:
+        """Return the decisions by hand of visible scopes, the latest first, those taken back among them, each with its scope."""
+
+    def adopt_decisions(self, reader: Reader, scope: Scope, decisions: Sequence[EntityDecision]) -> int:
+        """Store decisions of another vault in a scope, except those that stand there already; return how many."""
 
 
 class FactsPort(Protocol):

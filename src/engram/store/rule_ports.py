@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from engram.values.edges import Edge
-from engram.values.entities import Mention, StoredMention
+from engram.values.entities import EntityDecision, Mention, StoredMention, Tenure
 from engram.values.facts import Consequences, FactOutcome, Occasion, ParsedText, StoredFact
 from engram.values.identity import Sensitivity
 from engram.values.memories import Fact, Memory, Replacement
@@ -21,16 +21,40 @@ class EntityTable(Protocol):
     """The entities of one scope, their names, and the memories that mention them. Names are folded, but for an entity's own."""
 
     def called(self, name: str) -> int | None:
-        """Return the entity that has this name."""
+        """Return the entity that has this name now; None if there is none, or several have it."""
 
     def describe(self, entity: int) -> tuple[str, str]:
         """Return the own name and the kind of an entity."""
 
     def names_of(self, entity: int) -> set[str]:
-        """Return all names of an entity."""
+        """Return all names that an entity has now."""
 
-    def namesakes(self, first: str, besides: int) -> list[int]:
-        """Return the other entities that have a name of several words beginning with this one."""
+    def beginning(self, letters: str) -> list[tuple[str, int]]:
+        """Return the names that begin so, each with its entity."""
+
+    def ending(self, letters: str) -> list[tuple[str, int]]:
+        """Return the names that end so, each with its entity."""
+
+    def holders(self, role: str) -> list[Tenure]:
+        """Return the entities that have or had a role, in the order of their times."""
+
+    def set_holders(self, role: str, tenures: Sequence[Tenure]) -> None:
+        """Set the entities that have or had a role."""
+
+    def roles_of(self, entity: int) -> set[str]:
+        """Return the roles that an entity has or had."""
+
+    def said_at(self, memory: int) -> datetime | None:
+        """Return the time that a memory speaks of: since when it holds, else when it happened or was learned."""
+
+    def id_of(self, memory: int) -> str:
+        """Return the id of a memory."""
+
+    def memories_naming(self, names: Sequence[str]) -> list[int]:
+        """Return the memories that have a mention by one of these names."""
+
+    def decisions(self) -> tuple[EntityDecision, ...]:
+        """Return the decisions by hand that were not taken back, in their order."""
 
     def add(self, name: str, kind: str) -> int:
         """Add an entity and return its key."""
@@ -134,6 +158,15 @@ class StoreRules(TextRules, Protocol):
 
     def record_mentions(self, table: EntityTable, memory: int, mentions: Sequence[Mention]) -> None:
         """Store what a memory mentions, and merge or rename the entities that it identifies."""
+
+    def apply_decision(self, table: EntityTable, decision: EntityDecision) -> None:
+        """Read the mentions again that a decision by hand is about."""
+
+    def names_in(self, decision: EntityDecision) -> list[str]:
+        """Return the folded names that a decision is about."""
+
+    def given_names(self, mentions: Sequence[Mention]) -> tuple[str, ...]:
+        """Return the folded names by which mentions call an entity."""
 
     def forget_mentions(self, table: EntityTable, memory: int) -> None:
         """Let the mentions of a memory mean no entity, and remove every name that only it gave."""

@@ -49,13 +49,32 @@ class Belief:
 
 
 @frozen
+class RoleTenure:
+    """A role, who has or had it, since when (None: not known), and until when (None: still)."""
+
+    role: str
+    holder: str
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@frozen
 class Profile:
-    """An entity with its current facts, the entities it is mentioned with, and its memories, newest first."""
+    """An entity with all that is known of it.
+
+    facts: what holds of it, with the id of the memory that states it. relations: the entities it is mentioned with, and how
+    often. timeline: the memories that speak of it, newest first. roles: those it has and had. holders: if it was asked for by a
+    role, all who have or had that. former: facts that no longer hold. object_of: facts of others that name it.
+    """
 
     entity: Entity
     facts: tuple[Belief, ...]
     relations: tuple[tuple[str, int], ...]
     timeline: tuple[Memory, ...]
+    roles: tuple[RoleTenure, ...] = ()
+    holders: tuple[RoleTenure, ...] = ()
+    former: tuple[Belief, ...] = ()
+    object_of: tuple[Belief, ...] = ()
 
 
 @frozen
@@ -243,3 +262,44 @@ class StoredMention:
     number: int
     entity: int | None
     said: Mention
+
+
+@frozen
+class Tenure:
+    """The time for which an entity has a role: since when (None: not known) and until when (None: it has it still)."""
+
+    entity: int
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class EntityAction(StrEnum):
+    """A decision on an entity by hand.
+
+    alias: it is called so too. unalias: that name does not mean it. merge: it is the other one. split: some of its names or
+    memories are another's. rename: it is called so from now on. kind: what it is. apart: it is not the other one.
+    """
+
+    ALIAS = "alias"
+    UNALIAS = "unalias"
+    MERGE = "merge"
+    SPLIT = "split"
+    RENAME = "rename"
+    KIND = "kind"
+    APART = "apart"
+
+
+@frozen(kw_only=True)
+class EntityDecision:
+    """A decision on an entity by hand: the entity, the other name, entity or kind, the names and the ids of the memories that it
+    covers, why, when, and when it was taken back."""
+
+    id: str
+    action: EntityAction
+    name: str
+    other: str
+    names: tuple[str, ...] = ()
+    memories: tuple[str, ...] = ()
+    reason: str = ""
+    at: datetime | None = None
+    undone_at: datetime | None = None

@@ -167,11 +167,15 @@ class Name:
 
 @frozen
 class Mention:
-    """A name in a text: the name, the kind of entity, and other names that the same words give it."""
+    """A name in a text: the name, the kind of entity, and other names that the same words give it.
+
+    is_speaker: the speaker of the words, who tells of themselves without a name.
+    """
 
     name: str
     kind: str
     aliases: tuple[str, ...] = ()
+    is_speaker: bool = False
 
 
 @frozen

@@ -8,7 +8,9 @@ from pathlib import Path
 from engram.capture.imports import Admitted, Arrival
 from engram.files.export import export_vault
 from engram.files.imports import FiledMemory, Imported, Progress, import_files
-from engram.types import Edge, Reader, Report, Turn
+from engram.types import Edge, Reader, Report, Scope, Turn
+from engram.values.entities import EntityDecision
+from engram.values.frozen import replace
 from engram.verbs.view import View
 
 
@@ -92,3 +94,7 @@ class _Target:
 
     def link(self, edges: Sequence[Edge]) -> int:
         return self._vault.store.edges.put(self.reader, edges)
+
+    def decide(self, scope: Scope, decisions: Sequence[EntityDecision]) -> int:
+        clean = [replace(one, reason=self._vault.observer.cleaned(one.reason)) for one in decisions]
+        return self._vault.store.entities.adopt_decisions(self.reader, scope, clean)

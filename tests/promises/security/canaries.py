@@ -47,6 +47,7 @@ LOOKS = {
     "entities": f"SELECT name FROM entities WHERE lower(name) LIKE {_WORD}",
     "aliases": f"SELECT name FROM aliases WHERE lower(name) LIKE {_WORD}",
     "mentions": f"SELECT name || aliases FROM mentions WHERE memory IN ({_OF_IT})",
+    "entity_decisions": "SELECT key FROM entity_decisions",
     "facts": f"SELECT object FROM facts WHERE lower(subject) LIKE {_WORD}",
     "undoing": f"SELECT part FROM undoing WHERE lower(part) LIKE {_WORD}",
     "lexicon": f"SELECT rowid FROM lexicon WHERE lexicon MATCH '{CANARY.lower()}'",
@@ -99,6 +100,7 @@ def live(mem: Engram) -> None:
             one.event("did", f"push the {CANARY} image", actor=CANARY)
             one.outcome("success", f"{CANARY} is up, round {number}")
     mem.learn_skills()
+    mem.decide_entity(CANARY, "alias", f"Dr. {CANARY}", reason=f"{CANARY} said so")
     mem.context(f"Which shoe size does {CANARY} have?", model="gpt-4o")
     mem.working.attend(f"{CANARY} waits for an answer")
     mem.working.checkpoint(f"Write to {CANARY}", decided=[f"{CANARY} comes first"])

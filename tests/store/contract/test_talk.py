@@ -10,11 +10,11 @@ from hand_clock import HandClock
 from store.contract.engines import ME, OTHER, OWNER, SPACE, draft, remember, say, vector
 
 from engram.env import Env
-from engram.errors import AccessDenied
+from engram.errors import AccessDenied, NotFound
 from engram.store.ports import DuplicateTurns, Store
 from engram.text.terms import identity_of
 from engram.types import Draft, Memory, Reader, Sensitivity, Status, Turn
-from engram.values.entities import Mention
+from engram.values.entities import EntityAction, EntityDecision, Mention
 from engram.values.episodes import FilledBox, SealReason
 from engram.values.query import Filter, JudgedQuestion
 
@@ -153,6 +153,43 @@ def test_mentions_that_come_with_a_draft_are_stored_and_not_read_from_its_words(
     store.erasure.erase(ME, [countess.id])
     assert store.entities.mentions(ME, she.id) == ["Ada"]
     assert store.entities.get(ME, "ada lovelace") is None
+
+
+def test_a_role_has_holders_with_their_times(store: Store, clock: HandClock) -> None:
+    march = clock.now()
+    remember(store, "My manager is Ada Lovelace", happened_at=march)
+    june = march + timedelta(days=92)
+    remember(store, "Tom Baker is my manager now", happened_at=june)
+    own, holders = store.entities.roles(ME, "my manager")
+    assert [(one.holder, one.since, one.until) for one in holders] == [
+        ("Tom Baker", june, None),
+        ("Ada Lovelace", march, june),
+    ]
+    assert own == holders[:1]
+    assert store.entities.roles(ME, "ada lovelace") == (holders[1:], [])
+    assert store.entities.roles(OTHER, "my manager") == ([], [])
+
+
+def test_a_decision_on_an_entity_is_followed_until_it_is_taken_back(store: Store, clock: HandClock) -> None:
+    remember(store, "I met Nimbus in the hall", "Tom Baker works at Acme")
+    draft = EntityDecision(id="", action=EntityAction.MERGE, name="nimbus", other="tom baker", reason="his handle")
+    made = store.entities.decide(ME, draft)
+    assert (made.name, made.other, made.names, made.at) == ("Nimbus", "Tom Baker", ("nimbus",), clock.now())
+    assert store.entities.decisions(ME, limit=9) == [(ME.scope, made)]
+    assert store.entities.decisions(OTHER, limit=9) == []
+    found = store.entities.get(ME, "nimbus")
+    assert found is not None
+    assert (found[0].name, len(found[1])) == ("Tom Baker", 2)
+    assert store.entities.adopt_decisions(ME, ME.scope, [made]) == 0
+    with pytest.raises(NotFound):
+        store.entities.undo_decision(OTHER, made.id)
+    undone = store.entities.undo_decision(ME, made.id)
+    assert undone == replace(made, undone_at=clock.now())
+    assert store.entities.decisions(ME, limit=9) == [(ME.scope, undone)]
+    found = store.entities.get(ME, "nimbus")
+    assert found is not None
+    assert (found[0].name, len(found[1])) == ("Nimbus", 1)
+    assert store.entities.adopt_decisions(ME, ME.scope, [made]) == 1
 
 
 def test_a_newer_fact_supersedes_the_older_one_and_the_history_stays(store: Store, clock: HandClock) -> None:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
-from engram.serve.cli.facts import print_facts
 from engram.types import Memory, Status
-from engram.values.entities import Profile, Timeline
+from engram.values.entities import Belief, EntityAction, EntityDecision, Profile, RoleTenure, Timeline
 
 
 def _entity(result: CommandResult) -> None:
@@ -20,12 +19,55 @@ def _entity(result: CommandResult) -> None:
         [
             ("kind", entity.kind),
             ("also", ", ".join(entity.also)),
+            *(("role", _tenure(role.role, role)) for role in profile.roles),
+            *((f"{holder.role}", _tenure(holder.holder, holder)) for holder in profile.holders),
             ("named in", f"{entity.mentions} memories, {terminal.when(entity.first)} to {terminal.when(entity.last)}"),
             ("with", ", ".join(f"{name} ({count})" for name, count in profile.relations)),
         ]
     )
-    print_facts(profile.facts)
-    _memories(profile.timeline)
+    _facts((*profile.facts, *profile.former, *profile.object_of))
+    _statements(profile.timeline)
+    if entity.mentions > len(profile.timeline):
+        result.caller.remark(f"{len(profile.timeline)} of {entity.mentions} memories are shown; `--limit` shows more.")
+
+
+def _tenure(what: str, tenure: RoleTenure) -> str:
+    """Return a role or its holder with the time: "Ada, 2026-03-01 to 2026-06-01"."""
+    if tenure.until is None:
+        return f"{what}, since {terminal.when(tenure.since)}" if tenure.since else what
+    return (
+        f"{what}, {terminal.when(tenure.since)} to {terminal.when(tenure.until)}"
+        if tenure.since
+        else (f"{what}, until {terminal.when(tenure.until)}")
+    )
+
+
+def _facts(facts: Sequence[Belief]) -> None:
+    """Print facts, each with the memory that states it."""
+    if facts:
+        rows = [
+            [
+                fact.memory,
+                fact.status,
+                terminal.when(fact.since),
+                terminal.when(fact.until),
+                f"{fact.subject} {fact.predicate} {fact.object}",
+            ]
+            for fact in facts
+        ]
+        terminal.line()
+        terminal.table(["memory", "held", "since", "until", "fact"], rows)
+
+
+def _statements(memories: Sequence[Memory]) -> None:
+    """Print memories, each with its date and who said it."""
+    if memories:
+        rows = [
+            [memory.id, terminal.when(memory.happened_at or memory.learned_at), memory.speaker, memory.text]
+            for memory in memories
+        ]
+        terminal.line()
+        terminal.table(["id", "happened", "said by", "text"], rows)
 
 
 def _entities(result: CommandResult) -> None:
@@ -82,14 +124,56 @@ def _bars(timeline: Timeline) -> None:
         terminal.line(f"{bucket.start:{date_format}}  {bar} {bucket.count}{' *' if bucket.peak else ''}")
 
 
-def _memories(memories: Sequence[Memory]) -> None:
-    if memories:
-        rows = [[memory.id, terminal.when(memory.happened_at or memory.learned_at), memory.text] for memory in memories]
-        terminal.table(["id", "happened", "text"], rows)
+def _decided(result: CommandResult) -> None:
+    decision: EntityDecision = result.value
+    result.caller.say(_told(decision))
+    result.caller.remark(f"`engram undo-entity-decision {decision.id}` takes it back.")
+
+
+def _undone(result: CommandResult) -> None:
+    result.caller.say(f"Taken back: {_told(result.value)}")
+
+
+def _decisions(result: CommandResult) -> None:
+    decisions: Sequence[EntityDecision] = result.value.decisions
+    if not decisions:
+        result.caller.remark("Nothing was decided on entities by hand.")
+        return
+    rows = [
+        [
+            decision.id,
+            terminal.when(decision.at),
+            terminal.when(decision.undone_at),
+            _told(decision),
+            decision.reason,
+        ]
+        for decision in decisions
+    ]
+    terminal.table(["id", "when", "taken back", "decision", "reason"], rows)
+
+
+_TOLD = {
+    EntityAction.ALIAS: "{name} is called {other} too.",
+    EntityAction.UNALIAS: "{other} is not a name of {name}.",
+    EntityAction.MERGE: "{name} is {other}.",
+    EntityAction.SPLIT: "{what} of {name} is {other}.",
+    EntityAction.RENAME: "{name} is called {other}.",
+    EntityAction.KIND: "{name} is of the kind {other}.",
+    EntityAction.APART: "{name} is not {other}.",
+}
+
+
+def _told(decision: EntityDecision) -> str:
+    """Return a decision as a sentence."""
+    what = ", ".join(decision.memories or decision.names)
+    return _TOLD[decision.action].format(name=decision.name, other=decision.other, what=what)
 
 
 COMMANDS = {
     "entity": CommandSpec(show=_entity),
     "entities": CommandSpec(show=_entities),
     "timeline": CommandSpec(show=_timeline),
+    "decide_entity": CommandSpec(show=_decided),
+    "undo_entity_decision": CommandSpec(show=_undone),
+    "entity_decisions": CommandSpec(show=_decisions),
 }

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
 
-from engram.serve.page.request import PageRequest, PageView
+from engram.serve.page.request import PageRequest, PageView, Redirect, place
 from engram.text.english.entities import KINDS
 from engram.text.metadata import Metadata
 from engram.types import Memory
+from engram.values.entities import EntityAction
 
 _ENTITIES = 200
 _CHIPS = 12
@@ -33,10 +34,36 @@ def entities(request: PageRequest) -> PageView:
 def entity(request: PageRequest) -> PageView:
     """The profile of an entity with its facts and memories."""
     name = request.text("name")
-    profile = request.call("entity", name=name, limit=60)
+    profile = request.call("entity", name=name)
     beliefs = request.call("beliefs", subject=profile.entity.name, past=True, inferred=True).beliefs
-    values = {"profile": profile, "beliefs": beliefs, "months": by_month(profile.timeline)}
+    values = {
+        "profile": profile,
+        "beliefs": [*beliefs, *profile.object_of],
+        "months": by_month(profile.timeline),
+        "decisions": request.call("entity_decisions", name=profile.entity.name).decisions,
+        "actions": [action.value for action in EntityAction],
+    }
     return PageView("entity.html", values)
+
+
+def decide(request: PageRequest) -> Redirect:
+    """Store a decision on an entity by hand."""
+    decision = request.call(
+        "decide_entity",
+        name=request.text("name"),
+        action=request.text("action"),
+        other=request.text("other"),
+        memories=request.text("memories").split(),
+        reason=request.text("reason"),
+    )
+    is_other = decision.action in (EntityAction.MERGE, EntityAction.RENAME)
+    return Redirect(place("/entity", name=decision.other if is_other else decision.name, done="decided"))
+
+
+def undo(request: PageRequest) -> Redirect:
+    """Take a decision on an entity back."""
+    decision = request.call("undo_entity_decision", id=request.text("id"))
+    return Redirect(place("/entity", name=decision.name, done="undone"))
 
 
 def timeline(request: PageRequest) -> PageView:

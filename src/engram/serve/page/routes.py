@@ -43,6 +43,8 @@ PAGES: Mapping[str, Handler] = {
     "POST /memory/{id}/feedback": memories.feedback,
     "GET /entities": entities.entities,
     "GET /entity": entities.entity,
+    "POST /entity/decide": entities.decide,
+    "POST /entity/undo": entities.undo,
     "GET /timeline": entities.timeline,
     "GET /graph": graph.graph,
     "GET /review": review.review,

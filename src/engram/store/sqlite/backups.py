@@ -64,6 +64,7 @@ _TABLES: tuple[tuple[str, str], ...] = (
     ("entities", "key"),
     ("aliases", "entity"),
     ("mentions", "memory"),
+    ("entity_decisions", "key"),
     ("facts", "memory"),
     ("tokens", ""),
     ("receipts", ""),
@@ -301,6 +302,7 @@ def _drop_orphans(target: apsw.Connection) -> int:
     target.execute("DELETE FROM undoing WHERE pass NOT IN (SELECT key FROM passes)")
     target.execute("DELETE FROM questions WHERE scope NOT IN (SELECT key FROM scopes)")
     target.execute("DELETE FROM boxed WHERE box NOT IN (SELECT key FROM boxes)")
+    target.execute("DELETE FROM entity_decisions WHERE scope NOT IN (SELECT key FROM scopes)")
     target.execute("DELETE FROM aliases WHERE entity NOT IN (SELECT key FROM entities)")
     target.execute("UPDATE mentions SET entity = NULL WHERE entity NOT IN (SELECT key FROM entities)")
     target.execute("DELETE FROM sources WHERE turn NOT IN (SELECT key FROM turns)")

@@ -135,16 +135,18 @@ def _sharing_entities(connection: apsw.Connection, seen: Visibility, keys: Seque
     sql = f"""
         WITH named AS MATERIALIZED (
             SELECT DISTINCT n.memory AS here, n.entity AS entity,
-                   (SELECT count(*) FROM (SELECT DISTINCT x.memory FROM mentions AS x WHERE x.entity = n.entity LIMIT ?)) AS fan
+                   (SELECT count(*) FROM (SELECT DISTINCT x.memory FROM mentions AS x
+                     WHERE x.entity = n.entity AND NOT x.is_speaker LIMIT ?)) AS fan
               FROM mentions AS n JOIN memories AS a INDEXED BY memories_for_search ON a.key = n.memory
-             WHERE n.memory IN ({", ".join("?" * len(keys))}) AND {at_here}
+             WHERE n.memory IN ({", ".join("?" * len(keys))}) AND NOT n.is_speaker AND {at_here}
         )
         SELECT DISTINCT named.here, o.memory, e.name, named.fan
           FROM named
           CROSS JOIN entities AS e ON e.key = named.entity
           CROSS JOIN mentions AS o ON o.entity = named.entity
           CROSS JOIN memories AS b INDEXED BY memories_for_search ON b.key = o.memory
-         WHERE named.fan <= ? AND o.memory <> named.here AND b.status IN ('active', 'challenged') AND {at_there}
+         WHERE named.fan <= ? AND o.memory <> named.here AND NOT o.is_speaker
+           AND b.status IN ('active', 'challenged') AND {at_there}
          ORDER BY named.fan, o.memory DESC LIMIT ?
     """
     found: list[Any] = connection.execute(sql, (fan + 1, *keys, *values, fan, *values, most)).fetchall()
@@ -159,7 +161,8 @@ def _naming(connection: apsw.Connection, seen: Visibility, names: Sequence[str],
         SELECT DISTINCT a.name, m.key, n.entity FROM aliases AS a
           CROSS JOIN mentions AS n ON n.entity = a.entity
           CROSS JOIN memories AS m INDEXED BY memories_for_search ON m.key = n.memory
-         WHERE a.name IN ({", ".join("?" * len(names))}) AND {at_name} AND m.status IN ('active', 'challenged') AND {at_there}
+         WHERE a.name IN ({", ".join("?" * len(names))}) AND a.until = 0 AND {at_name} AND NOT n.is_speaker
+           AND m.status IN ('active', 'challenged') AND {at_there}
          ORDER BY n.entity, n.memory DESC LIMIT ?
         """,
         (*names, *values, *values, most),

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from engram.env import from_micros
-from engram.guard.visibility import Visibility, readable
+from engram.errors import NotFound
+from engram.guard.visibility import Visibility, readable, require_writable, require_writer, writable
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import memory_rows
+from engram.store.sqlite.rows import intern, micros
 from engram.store.sqlite.visibility import predicate
-from engram.types import Memory, Reader
-from engram.values.entities import Entity, Mention, StoredMention
+from engram.types import Memory, Reader, Scope
+from engram.values.entities import Entity, EntityAction, EntityDecision, Mention, RoleTenure, StoredMention, Tenure
+from engram.values.frozen import replace
 
 if TYPE_CHECKING:
+    from engram.store.receipts import ReceiptRequest
     from engram.store.rule_ports import StoreRules
     from engram.store.sqlite.gate import Gate
 
@@ -42,10 +47,23 @@ def _most_mentioned(connection: apsw.Connection, seen: Visibility, kind: str | N
 
 
 def keys_called(connection: apsw.Connection, seen: Visibility, name: str) -> list[int]:
-    """Return the keys of the entities that have this name in the scopes of `seen`."""
+    """Return the keys of the entities that have this name, or had it last, in the scopes of `seen`; one in each scope."""
     visible, values = predicate(seen, "scope")
-    found: list[Any] = connection.execute(f"SELECT entity FROM aliases WHERE name = ? AND {visible}", (name, *values)).fetchall()
-    return [row[0] for row in found]
+    sql = f"SELECT scope, entity FROM aliases WHERE name = ? AND {visible} ORDER BY until <> 0, until DESC, since DESC"
+    found: list[Any] = connection.execute(sql, (name, *values)).fetchall()
+    return list(dict(reversed(found)).values())
+
+
+def tenure(entity: int, since: int | None, until: int) -> Tenure:
+    return Tenure(entity, None if since is None else from_micros(since), from_micros(until) if until else None)
+
+
+def _to_json(words: Sequence[str]) -> str:
+    return json.dumps(words, ensure_ascii=False) if words else ""
+
+
+def _from_json(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text)) if text else ()
 
 
 def _entity_called(connection: apsw.Connection, seen: Visibility, name: str) -> tuple[Entity, list[int]] | None:
@@ -65,10 +83,27 @@ def _entity_called(connection: apsw.Connection, seen: Visibility, name: str) -> 
     own_names: list[Any] = connection.execute(f"SELECT name, kind FROM entities WHERE key IN ({marks})", keys).fetchall()
     name, kind = max(own_names, key=lambda row: len(row[0]))
     names: list[Any] = connection.execute(
-        f"SELECT DISTINCT name FROM aliases WHERE entity IN ({marks}) ORDER BY name", keys
+        f"SELECT DISTINCT name FROM aliases WHERE entity IN ({marks}) AND until = 0 ORDER BY name", keys
     ).fetchall()
     entity = Entity(name, kind, tuple(row[0] for row in names), len(rows), from_micros(rows[-1][1]), from_micros(rows[0][1]))
     return entity, [row[0] for row in rows]
+
+
+def _tenures(connection: apsw.Connection, seen: Visibility, column: str, wanted: Sequence[str | int]) -> list[RoleTenure]:
+    """Return the tenures of roles whose column, `name` or `entity`, has one of these values, the latest first."""
+    visible, values = predicate(seen, "a.scope")
+    found: list[Any] = connection.execute(
+        f"""
+        SELECT a.name, e.name, a.since, a.until FROM aliases AS a JOIN entities AS e ON e.key = a.entity
+         WHERE a.{column} IN ({", ".join("?" * len(wanted))}) AND (a.since IS NOT NULL OR a.until <> 0) AND {visible}
+         ORDER BY a.until <> 0, coalesce(a.since, a.until) DESC, a.name
+        """,
+        (*wanted, *values),
+    ).fetchall()
+    return [
+        RoleTenure(role, holder, None if since is None else from_micros(since), from_micros(until) if until else None)
+        for role, holder, since, until in found
+    ]
 
 
 def _cooccurring(connection: apsw.Connection, seen: Visibility, name: str, limit: int) -> list[tuple[str, int]]:
@@ -93,12 +128,12 @@ class SqliteEntities:
     def __init__(self, connection: apsw.Connection, scope: int) -> None:
         self._connection = connection
         self._scope = scope
+        self._decisions: tuple[EntityDecision, ...] | None = None
 
     def called(self, name: str) -> int | None:
-        """Return the entity that has this name."""
-        sql = "SELECT entity FROM aliases WHERE scope = ? AND name = ?"
-        found = self._connection.execute(sql, (self._scope, name)).get
-        return None if found is None else int(found)
+        """Return the entity that has this name now; None if there is none, or several have it."""
+        found = self._rows("SELECT entity FROM aliases WHERE name = ? AND scope = ? AND until = 0", name, self._scope)
+        return int(found[0][0]) if len(found) == 1 else None
 
     def describe(self, entity: int) -> tuple[str, str]:
         """Return the own name and the kind of an entity."""
@@ -106,13 +141,46 @@ class SqliteEntities:
         return str(name), str(kind)
 
     def names_of(self, entity: int) -> set[str]:
-        """Return all names of an entity."""
-        return {row[0] for row in self._rows("SELECT name FROM aliases WHERE entity = ?", entity)}
+        """Return all names that an entity has now."""
+        return {row[0] for row in self._rows("SELECT name FROM aliases WHERE entity = ? AND until = 0", entity)}
 
-    def namesakes(self, first: str, besides: int) -> list[int]:
-        """Return the other entities that have a name of several words beginning with this one."""
-        sql = "SELECT DISTINCT entity FROM aliases WHERE scope = ? AND name > ? AND name < ? AND entity <> ?"
-        return [row[0] for row in self._rows(sql, self._scope, f"{first} ", f"{first}!", besides)]
+    def beginning(self, letters: str) -> list[tuple[str, int]]:
+        """Return the names that begin so, each with its entity."""
+        sql = "SELECT name, entity FROM aliases WHERE name > ? AND name < ? AND scope = ? AND until = 0"
+        return self._rows(sql, letters, f"{letters}\U0010ffff", self._scope)
+
+    def ending(self, letters: str) -> list[tuple[str, int]]:
+        """Return the names that end so, each with its entity."""
+        sql = "SELECT name, entity FROM aliases WHERE scope = ? AND until = 0 AND substr(name, -length(?2)) = ?2"
+        return self._rows(sql, self._scope, letters)
+
+    def holders(self, role: str) -> list[Tenure]:
+        """Return the entities that have or had a role, in the order of their times."""
+        sql = "SELECT entity, since, until FROM aliases WHERE name = ? AND scope = ?"
+        order = "ORDER BY since IS NOT NULL, since, until = 0, until, entity"
+        return [tenure(*row) for row in self._rows(f"{sql} {order}", role, self._scope)]
+
+    def set_holders(self, role: str, tenures: Sequence[Tenure]) -> None:
+        """Set the entities that have or had a role."""
+        self._connection.execute("DELETE FROM aliases WHERE name = ? AND scope = ?", (role, self._scope))
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO aliases (name, scope, until, entity, since) VALUES (?, ?, ?, ?, ?)",
+            ((role, self._scope, micros(span.until) or 0, span.entity, micros(span.since)) for span in tenures),
+        )
+
+    def roles_of(self, entity: int) -> set[str]:
+        """Return the roles that an entity has or had."""
+        sql = "SELECT name FROM aliases WHERE entity = ? AND (since IS NOT NULL OR until <> 0)"
+        return {row[0] for row in self._rows(sql, entity)}
+
+    def said_at(self, memory: int) -> datetime | None:
+        """Return the time that a memory speaks of: since when it holds, else when it happened or was learned."""
+        at = self._rows("SELECT coalesce(valid_from, happened_at, learned_at) FROM memories WHERE key = ?", memory)
+        return from_micros(at[0][0]) if at else None
+
+    def id_of(self, memory: int) -> str:
+        """Return the id of a memory."""
+        return str(self._rows("SELECT id FROM memories WHERE key = ?", memory)[0][0])
 
     def add(self, name: str, kind: str) -> int:
         """Add an entity and return its key."""
@@ -122,9 +190,28 @@ class SqliteEntities:
     def add_names(self, entity: int, names: Iterable[str]) -> None:
         """Add names of an entity. A name that belongs to another entity is skipped."""
         self._connection.executemany(
-            "INSERT OR IGNORE INTO aliases (scope, name, entity) VALUES (?, ?, ?)",
+            """
+            INSERT INTO aliases (scope, name, entity, until) SELECT ?1, ?2, ?3, 0
+             WHERE NOT EXISTS (SELECT 1 FROM aliases WHERE name = ?2 AND scope = ?1 AND until = 0)
+            """,
             ((self._scope, name, entity) for name in names if name),
         )
+
+    def memories_naming(self, names: Sequence[str]) -> list[int]:
+        """Return the memories that have a mention by one of these names. All mentions of the scope are read."""
+        marks = ", ".join("?" * len(names))
+        sql = f"""
+            SELECT DISTINCT n.memory FROM mentions AS n JOIN memories AS m ON m.key = n.memory
+             WHERE m.scope = ? AND m.tier = 'cleartext' AND lower(n.name) IN ({marks})
+        """
+        return [row[0] for row in self._rows(sql, self._scope, *names)]
+
+    def decisions(self) -> tuple[EntityDecision, ...]:
+        """Return the decisions by hand that were not taken back, in their order."""
+        if self._decisions is None:
+            sql = f"SELECT {DECISION} FROM entity_decisions AS d WHERE d.scope = ? AND d.undone_at IS NULL ORDER BY d.key"
+            self._decisions = tuple(decision_of(*row) for row in self._rows(sql, self._scope))
+        return self._decisions
 
     def remove_names(self, names: Iterable[str]) -> None:
         """Remove names, whichever entity has them."""
@@ -137,7 +224,7 @@ class SqliteEntities:
     def absorb(self, entity: int, twin: int) -> None:
         """Give the names and mentions of `twin` to `entity`, and remove `twin`."""
         self._connection.execute("UPDATE mentions SET entity = ? WHERE entity = ?", (entity, twin))
-        self._connection.execute("UPDATE aliases SET entity = ? WHERE entity = ?", (entity, twin))
+        self._connection.execute("UPDATE OR REPLACE aliases SET entity = ? WHERE entity = ?", (entity, twin))
         self._connection.execute("DELETE FROM entities WHERE key = ?", (twin,))
 
     def remove(self, entity: int) -> None:
@@ -149,9 +236,9 @@ class SqliteEntities:
         """Store the mentions of a memory, numbered from 0, in place of those it had. The memory is cleartext, and so are they."""
         self._connection.execute("DELETE FROM mentions WHERE memory = ?", (memory,))
         self._connection.executemany(
-            "INSERT INTO mentions (memory, number, name, kind, aliases) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO mentions (memory, number, name, kind, aliases, is_speaker) VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (memory, number, said.name, said.kind, json.dumps(said.aliases, ensure_ascii=False) if said.aliases else "")
+                (memory, number, said.name, said.kind, _to_json(said.aliases), said.is_speaker)
                 for number, said in enumerate(mentions)
             ),
         )
@@ -176,8 +263,8 @@ class SqliteEntities:
     def _mentions(self, which: str, *values: int) -> list[StoredMention]:
         rows = self._rows(f"SELECT n.memory, n.number, n.entity, {_SAID} FROM mentions AS n WHERE {which}", *values)
         return [
-            StoredMention(memory, number, entity, Mention(name, kind, tuple(json.loads(aliases)) if aliases else ()))
-            for memory, number, entity, name, kind, aliases in rows
+            StoredMention(memory, number, entity, Mention(name, kind, _from_json(aliases), bool(is_speaker)))
+            for memory, number, entity, name, kind, aliases, is_speaker in rows
         ]
 
     def mentioned_in(self, memory: int) -> list[int]:
@@ -201,7 +288,27 @@ class SqliteEntities:
         return self._connection.execute(sql, values).fetchall()
 
 
-_SAID = f"{sealed.read_side('mentions', 'name', 'n')}, n.kind, {sealed.read_side('mentions', 'aliases', 'n')}"
+DECISION = "d.id, d.action, unseal(d.body, d.scope, 'decision/' || d.id), d.at, d.undone_at"
+"""SQL of a decision by hand, for `decision_of`."""
+
+
+def decision_of(decision_id: str, action: str, body: str, at: int, undone_at: int | None) -> EntityDecision:
+    """Return the decision of a row."""
+    said = json.loads(body)
+    return EntityDecision(
+        id=decision_id,
+        action=EntityAction(action),
+        name=said["name"],
+        other=said["other"],
+        names=tuple(said["names"]),
+        memories=tuple(said["memories"]),
+        reason=said["reason"],
+        at=from_micros(at),
+        undone_at=None if undone_at is None else from_micros(undone_at),
+    )
+
+
+_SAID = f"{sealed.read_side('mentions', 'name', 'n')}, n.kind, {sealed.read_side('mentions', 'aliases', 'n')}, n.is_speaker"
 
 _NEW_SUBJECT = f"""
     UPDATE facts SET subject = {sealed.write_side("facts", "subject", "?1", "(SELECT tier FROM memories WHERE key = memory)")}
@@ -247,6 +354,13 @@ class Entities:
         with self._gate.read(reader, "entity") as connection:
             return _entity_called(connection, readable(reader), self._gate.rules.folded(name))
 
+    def roles(self, reader: Reader, name: str) -> tuple[list[RoleTenure], list[RoleTenure]]:
+        """Return the roles that the entity of this name has and had, and all who have or had the role of this name."""
+        with self._gate.read(reader, "entity") as connection:
+            seen, asked = readable(reader), self._gate.rules.folded(name)
+            own = _tenures(connection, seen, "entity", keys_called(connection, seen, asked))
+            return own, _tenures(connection, seen, "name", [asked])
+
     def mentions(self, reader: Reader, memory_id: str) -> list[str]:
         """Return the names of the entities that a memory mentions."""
         with self._gate.read(reader, "entity") as connection:
@@ -259,3 +373,73 @@ class Entities:
         """Return the entities mentioned in the same memories, each with the number of those memories."""
         with self._gate.read(reader, "entity") as connection:
             return _cooccurring(connection, readable(reader), self._gate.rules.folded(name), limit)
+
+    def decide(self, reader: Reader, decision: EntityDecision, *, receipt: ReceiptRequest | None = None) -> EntityDecision:
+        """Store a decision by hand in every scope that the reader may write and that knows the entity; return it completed.
+
+        Its id and time are set here; its names and memories, by id, are those that the caller gives.
+        """
+        from engram.store.sqlite import entity_decisions  # late, for the start-up time of a hook
+
+        with self._gate.watched(reader, "decide_entity"):
+            require_writer(reader)
+            entity_decisions.check(decision, self._gate.live.now.summary_bytes)
+            made = replace(decision, id=self._gate.env.new_id(), at=self._gate.env.now(), undone_at=None)
+            rules = self._gate.rules
+
+            def work(connection: apsw.Connection) -> EntityDecision:
+                owned = writable(reader)
+                scopes = entity_decisions.scopes_knowing(connection, owned, rules.folded(made.name))
+                if made.action is EntityAction.MERGE:
+                    others = entity_decisions.scopes_knowing(connection, owned, rules.folded(made.other))
+                    scopes = [scope for scope in scopes if scope in others] or scopes[:1]
+                if not scopes:
+                    raise NotFound("no entity of that name is known here.", way_out="`engram entities` lists those that are.")
+                whole = {scope: entity_decisions.completed(connection, rules, owned, scope, made) for scope in scopes}
+                for scope, one in whole.items():
+                    entity_decisions.put(connection, rules, scope, one)
+                return whole[scopes[0]]
+
+            return self._gate.write(reader, "decide_entity", work, subject=made.id, receipt=receipt)
+
+    def undo_decision(self, reader: Reader, decision_id: str, *, receipt: ReceiptRequest | None = None) -> EntityDecision:
+        """Take a decision by hand back; return it with the time of this."""
+        from engram.store.sqlite import entity_decisions  # late, as in `decide`
+
+        with self._gate.watched(reader, "undo_entity_decision", decision_id):
+            now = self._gate.env.now()
+            return self._gate.write(
+                reader,
+                "undo_entity_decision",
+                lambda connection: entity_decisions.take_back(connection, self._gate.rules, writable(reader), decision_id, now),
+                subject=decision_id,
+                receipt=receipt,
+            )
+
+    def decisions(self, reader: Reader, *, limit: int) -> list[tuple[Scope, EntityDecision]]:
+        """Return the decisions by hand of visible scopes, the latest first, those taken back among them, each with its scope."""
+        from engram.store.sqlite import entity_decisions  # late, as in `decide`
+
+        with self._gate.read(reader, "entity_decisions") as connection:
+            return entity_decisions.select(connection, readable(reader), limit)
+
+    def adopt_decisions(self, reader: Reader, scope: Scope, decisions: Sequence[EntityDecision]) -> int:
+        """Store decisions by hand of another vault in a scope, except those that stand there already; return how many.
+
+        Their memories are ids of this vault.
+        """
+        from engram.store.sqlite import entity_decisions  # late, as in `decide`
+
+        with self._gate.watched(reader, "decide_entity"):
+            require_writable(reader, scope)
+            for decision in decisions:
+                entity_decisions.check(decision, self._gate.live.now.summary_bytes)
+            ids = [self._gate.env.new_id() for _ in decisions]
+            return self._gate.write(
+                reader,
+                "decide_entity",
+                lambda connection: entity_decisions.adopt(
+                    connection, self._gate.rules, intern(connection, scope), decisions, ids
+                ),
+                count=len(decisions),
+            )

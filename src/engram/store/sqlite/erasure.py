@@ -20,7 +20,7 @@ from engram.guard.visibility import Visibility, require_owner, writable
 from engram.log import Log
 from engram.store.folder import clear_snapshots
 from engram.store.receipts import ReceiptRequest
-from engram.store.sqlite import audit, episodes, facts, gaps, memory_rows, receipts, text_index, turns, working
+from engram.store.sqlite import audit, entity_decisions, episodes, facts, gaps, memory_rows, receipts, text_index, turns, working
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import vectors as vectors
 from engram.types import (
@@ -143,11 +143,13 @@ class Erasure:
                 ]
                 gone[:] = [*doomed, *episodes.learned_from(connection, writable(reader), doomed)]
                 entries[:] = [self._gate.audit.entry(reader, "erase", subject=memory.id, count=1) for memory in gone]
+                named = entity_decisions.names_mentioned(connection, self._gate.rules, [memory.key for memory in gone])
                 for memory in gone:
                     record_traces(connection, traces, memory)
                 for memory in gone:
                     turns.delete_sources(connection, memory.key)
                     erase_memory(connection, self._gate.rules, memory)
+                entity_decisions.erase_unfounded(connection, self._gate.rules, named)
                 audit.erase_digests(connection, [memory.id for memory in gone])
                 gaps.delete_related(connection, [memory.text for memory in gone])
 

@@ -590,7 +590,8 @@ def _format_6(connection: apsw.Connection) -> None:
 
 
 def _format_7(connection: apsw.Connection) -> None:
-    """Add what each mention says: name, kind and other names. Old mentions get the name of their entity until they are read."""
+    """Add what each mention says, since and until when a name is held, and decisions on entities by hand. Old mentions get the
+    name of their entity until they are read again."""
     connection.execute(
         """
         ALTER TABLE mentions RENAME TO old_mentions;
@@ -601,13 +602,39 @@ def _format_7(connection: apsw.Connection) -> None:
             name    TEXT NOT NULL,
             kind    TEXT NOT NULL,
             aliases TEXT NOT NULL,
+            is_speaker INTEGER NOT NULL,
             PRIMARY KEY (memory, number)
         ) STRICT, WITHOUT ROWID;
-        INSERT INTO mentions (memory, number, entity, name, kind, aliases)
-            SELECT o.memory, row_number() OVER (PARTITION BY o.memory ORDER BY o.entity) - 1, e.key, e.name, e.kind, ''
+        INSERT INTO mentions (memory, number, entity, name, kind, aliases, is_speaker)
+            SELECT o.memory, row_number() OVER (PARTITION BY o.memory ORDER BY o.entity) - 1, e.key, e.name, e.kind, '', 0
               FROM old_mentions AS o JOIN entities AS e ON e.key = o.entity;
         DROP TABLE old_mentions;
         CREATE INDEX mentions_by_entity ON mentions (entity, memory);
+
+        ALTER TABLE aliases RENAME TO old_aliases;
+        CREATE TABLE aliases (
+            name   TEXT NOT NULL,
+            scope  INTEGER NOT NULL REFERENCES scopes (key),
+            until  INTEGER NOT NULL,
+            entity INTEGER NOT NULL REFERENCES entities (key) ON DELETE CASCADE,
+            since  INTEGER,
+            PRIMARY KEY (name, scope, until, entity)
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO aliases (name, scope, until, entity) SELECT name, scope, 0, entity FROM old_aliases;
+        DROP TABLE old_aliases;
+        CREATE INDEX aliases_by_entity ON aliases (entity);
+
+        CREATE TABLE entity_decisions (
+            key       INTEGER PRIMARY KEY,
+            id        TEXT NOT NULL,
+            scope     INTEGER NOT NULL REFERENCES scopes (key),
+            action    TEXT NOT NULL,
+            body      TEXT NOT NULL,
+            at        INTEGER NOT NULL,
+            undone_at INTEGER,
+            UNIQUE (id, scope)
+        ) STRICT;
+        CREATE INDEX entity_decisions_by_scope ON entity_decisions (scope);
         """
     )
     read_to = connection.execute("SELECT coalesce(max(key), 0) FROM memories").get
@@ -622,7 +649,7 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("who was heard", _format_4),
     ("what happens at rest", _format_5),
     ("the words of a statement", _format_6),
-    ("the words of a mention", _format_7),
+    ("the words of a mention, and entities by hand", _format_7),
 )
 
 _PATIENCE_MS = 600_000

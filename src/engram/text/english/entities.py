@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from engram.text.english.gazetteer import GIVEN_NAMES, LONG_PLACES, PLACES, TECHNOLOGIES, is_technology
+from engram.text.english.grammar import is_past, is_tool, named
+from engram.text.english.roles import KIN
 from engram.text.terms import word_set
 from engram.values.frozen import replace
 from engram.values.memories import Mention, Name
@@ -253,9 +255,12 @@ def _with_handles(body: str) -> Iterator[tuple[int, int, Mention]]:
 
 
 def _role(match: re.Match[str], whose: str) -> str:
+    """Return the role that a match gives. Who "was" my manager is my former one; who was my sister is so still."""
     owner = match["whose"].lower().replace("’", "'")
     who = whose if owner in ("my", "our", "the user's") else match["whose"].removesuffix("'s").removesuffix("’s").rstrip("'’")
-    return f"{who}'s {match['role'].lower()}"
+    role = match["role"].lower()
+    is_past = " was " in match.group() and role.split()[-1] not in KIN and not role.startswith("former")
+    return f"{who}'s {'former ' if is_past else ''}{role}"
 
 
 def _capitals(body: str) -> Iterator[tuple[int, int, Mention]]:
@@ -323,6 +328,30 @@ def other_names(name: str, kind: str) -> tuple[str, ...]:
     if kind == ORGANISATION:
         return tuple(dict.fromkeys((plain, re.sub(r"[ ,]+(?:inc|corp|corporation|ltd|llc|gmbh|ag|company)$", "", plain))))
     return (plain,)
+
+
+def is_possessive(mention: Mention) -> bool:
+    """True if a person is named by a name and its owner's: "Blue's Caroline" is nobody."""
+    owned = _OWNED.search(mention.name)
+    if owned is None:
+        return False
+    return mention.kind in (PERSON, UNSURE) or mention.name[owned.end() :].partition(" ")[0].lower() in GIVEN_NAMES
+
+
+def of_speaker(words: str, speaker: str) -> Mention | None:
+    """Return the mention of a speaker who tells of themselves; None if the words do not, or the speaker has no name."""
+    name = " ".join(speaker.split())
+    if not _SPEAKER.fullmatch(name) or named(name) != name or is_tool(name):
+        return None
+    first = re.match(r"[\w']+", words)
+    if not _FIRST_PERSON.search(words) and (first is None or not is_past(first.group().lower())):
+        return None
+    return Mention(name, PERSON, is_speaker=True)
+
+
+_OWNED = re.compile(rf"['’]s? (?={_C})")
+_SPEAKER = re.compile(rf"{_C}[^\d_@/\\]{{1,60}}")
+_FIRST_PERSON = re.compile(r"\bI(?:['’](?:m|ve|d|ll))?\b|\b(?:[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ww]e|[Oo]ur|[Uu]s|[Oo]urs)\b")
 
 
 def _unaccented(name: str) -> str:
