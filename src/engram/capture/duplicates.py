@@ -15,15 +15,13 @@ import numpy as np
 
 from engram.capture.chunks import unnumbered
 from engram.capture.corrections import Said, heirs_of
-from engram.capture.pairs import PairCandidate, Related, is_later, may_pair, relations
+from engram.capture.pairs import Comparison, PairCandidate, Related, is_later, may_pair, relations
 from engram.capture.statements import Statement
 from engram.index.vectors.live import LiveIndex, Nearest
-from engram.models.embedders import Embedder, Vectors
-from engram.models.pair_reader import PairReader, shared_pair_reader
+from engram.models.embedders import Vectors
 from engram.rules.duplicates import DuplicateWeights
-from engram.rules.pairs import PairWeights, Relation, least_cosine
+from engram.rules.pairs import Relation
 from engram.rules.wording import adds_nothing, overlap
-from engram.settings import LiveSettings
 from engram.store.ports import Store
 from engram.text.english.grammar import is_assistant, named
 from engram.text.terms import day_of, digest_of, identity_of
@@ -67,7 +65,7 @@ class Candidate:
     @property
     def as_said(self) -> Said:
         proposition = self.statement.proposition
-        return Said.of(proposition.text, proposition.words, proposition.speaker, self.vector)
+        return Said.of(proposition, self.vector)
 
 
 @frozen
@@ -78,28 +76,6 @@ class Sifted:
     merged: list[tuple[Candidate, str]]
     corrected: list[tuple[Candidate, str]]
     notes: tuple[str, ...] = ()
-
-
-@frozen
-class Comparison:
-    """The pair model and the numbers that statements are compared with."""
-
-    reader: PairReader
-    pairs: PairWeights = PairWeights()
-    words: DuplicateWeights = DuplicateWeights()
-    trusted: bool = True  # False for a file's statements, which challenge what is known at most
-    background: float = 0.0  # mean cosine of unrelated texts
-
-    @property
-    def least_cosine(self) -> float:
-        """The cosine from which two statements are compared."""
-        return least_cosine(self.pairs, self.background)
-
-
-def comparison_of(live: LiveSettings, embedder: Embedder | None, *, trusted: bool = True) -> Comparison:
-    """Return the pair model of the package and the numbers in force."""
-    background = 0.0 if embedder is None else embedder.background[0]
-    return Comparison(shared_pair_reader(), live.tuned(PairWeights), live.tuned(DuplicateWeights), trusted, background)
 
 
 def sift(
@@ -116,7 +92,7 @@ def sift(
     mine = _own_neighbours(store, index, reader, candidates, near, comparison)
     twins = _twins(candidates, mine, weights)
     related, notes = relations(comparison.reader, _pairs(candidates, mine, comparison), comparison.pairs)
-    heirs = heirs_of(store, index, reader, (one.as_said for one in candidates), weights)
+    heirs = heirs_of(store, index, reader, (one.as_said for one in candidates), comparison)
     batch = _Batch(len(candidates))
     by_digest: dict[bytes, Candidate] = {}
     sifted = Sifted([], [], [], notes)

@@ -14,10 +14,10 @@ from engram.capture import redaction, screen
 from engram.capture.corrections import Said, heirs_of
 from engram.capture.drafts import weighed
 from engram.capture.embeddings import Tools, encoded, passage, space_of
+from engram.capture.pairs import comparison_of
 from engram.errors import EmbeddingError, EngramError
 from engram.index.vectors.matrix import encode
 from engram.models.embedders import Vectors
-from engram.rules.duplicates import DuplicateWeights
 from engram.settings import Settings
 from engram.store.validation import check_memory, check_name, check_speaker
 from engram.text.terms import identity_of
@@ -101,8 +101,8 @@ def admit(
         tools.store,
         tools.index,
         here,
-        (_said(ready[n], v) for n, v in zip(fresh, vectors, strict=True)),
-        tools.live.tuned(DuplicateWeights),
+        (Said.of(ready[n], v) for n, v in zip(fresh, vectors, strict=True)),
+        comparison_of(tools.live, tools.embedder, trusted=trusted),
     )
     known |= {fresh[place]: heir.id for place, heir in heirs.items()}
     drafts = {
@@ -142,10 +142,6 @@ def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
     if text != memory.text or attributes != memory.attributes:
         check_memory(made, settings)  # the store would refuse the whole batch for one memory of which nothing is left
     return made
-
-
-def _said(memory: Memory, vector: Vectors | None) -> Said:
-    return Said.of(memory.text, memory.text, memory.speaker, vector)
 
 
 def _vectors(tools: Tools, memories: Sequence[Memory]) -> tuple[list[Vectors | None], tuple[str, ...]]:

@@ -20,10 +20,11 @@ from engram.capture import redaction
 from engram.capture.chunks import in_parts
 from engram.capture.corrections import Said, heirs_of
 from engram.capture.drafts import drafts, weighed
-from engram.capture.duplicates import MOST_SURPRISING, Candidate, compared, comparison_of, known_as, sift
+from engram.capture.duplicates import MOST_SURPRISING, Candidate, compared, known_as, sift
 from engram.capture.embeddings import SPACE, Tools, encoded, fill, give_vectors, passage, space_of
 from engram.capture.extraction import Distiller, Reading
 from engram.capture.limits import CaptureLimits
+from engram.capture.pairs import comparison_of
 from engram.capture.pieces import PieceWeights
 from engram.capture.reports import Batch, Sum, alone, reported
 from engram.capture.screen import REFUSED, is_sound, screened, tier_after, tier_of, version
@@ -38,14 +39,13 @@ from engram.capture.statements import (
 from engram.capture.statements import Reading as StatementReading
 from engram.capture.turns import Heard, Previous, hear, muse
 from engram.deadline import deadline_passed, future_result, if_time_allows, without_deadline
-from engram.errors import EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
+from engram.errors import Conflict, EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
 from engram.guard.visibility import writable
 from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.matrix import encode
 from engram.models.embedders import Embedder, Vectors
 from engram.models.language_models import Extractor
 from engram.models.statement_reader import shared_reader
-from engram.rules.duplicates import DuplicateWeights
 from engram.store.ports import DuplicateTurns
 from engram.store.receipts import ReceiptRequest
 from engram.store.validation import check_attributes, check_memory, check_memory_text, check_name, check_turn, check_turn_types
@@ -53,9 +53,23 @@ from engram.text import tokens
 from engram.text.dates import began
 from engram.text.english.facts import Fact
 from engram.text.terms import identity_of
-from engram.types import Draft, DroppedPiece, Fate, Memory, Policy, Proposition, Reader, Report, Sensitivity, Turn, Verdict
+from engram.types import (
+    Draft,
+    DroppedPiece,
+    Fate,
+    Memory,
+    Policy,
+    Proposition,
+    Reader,
+    Report,
+    Sensitivity,
+    Status,
+    Turn,
+    Verdict,
+)
 from engram.values.frozen import replace
 from engram.values.identity import strictest
+from engram.values.memories import CORRECTED_BY_SPEAKER
 
 Progress = Callable[[int], None]
 _PIECE = re.compile(r"(\d{1,18}):(\d{1,9})-(\d{1,9})")
@@ -392,7 +406,8 @@ class Observer:
         words = self.worth_keeping(memory.text)
         memory = replace(memory, text=words, attributes=attributes, words_at=memory.words_at if words == memory.text else (0, 0))
         here = replace(reader, scope=memory.scope)
-        said = Said.of(memory.text, memory.text, memory.speaker, None)
+        said = Said.of(memory, None)
+        comparison = comparison_of(self._live, self._tools.embedder)
         names = known_as(memory, said) if memory.scope == reader.scope else []
         held = self._store.memories.by_digest(here, names) if names else {}
         if held:
@@ -401,13 +416,11 @@ class Observer:
         vector = self._vector(memory)
         said = replace(said, vector=vector)
         if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
-            heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.tuned(DuplicateWeights))
+            heirs = heirs_of(self._store, self._tools.index, here, [said], comparison)
             if heirs:
                 return heirs[0]
         twin, surprise, replaces = (
-            compared(self._store, self._tools.index, reader, memory, said, comparison_of(self._live, self._tools.embedder))
-            if names
-            else (None, 0.0, ())
+            compared(self._store, self._tools.index, reader, memory, said, comparison) if names else (None, 0.0, ())
         )
         if twin is not None and stated is None:
             return self._remember_again(reader, memory, twin, timeout, receipt, tier, stated)
@@ -438,6 +451,22 @@ class Observer:
             news["tier"] = old.tier if tier is None else strictest(tier, old.tier)  # repeating never lowers it
             unchanged = (*news.values(),) == (old.importance, dict(old.attributes), old.tier)
             return old if unchanged else self._store.memories.update(reader, known, news)
+
+    def refuse_corrected(self, reader: Reader, memory_id: str) -> None:
+        """Raise `Conflict` if a memory that is to be restored was corrected, or says what another did that was (M19).
+
+        What its speaker corrected in talk may be restored by its id.
+        """
+        found = self._store.memories.get(reader, [memory_id])
+        if not found or found[0].status is Status.ACTIVE:
+            return
+        history = self._store.memories.status_history(reader, memory_id)
+        if history and history[-1].reason == CORRECTED_BY_SPEAKER:
+            return
+        here, comparison = replace(reader, scope=found[0].scope), comparison_of(self._live, self._tools.embedder)
+        said = Said.of(found[0], self._vector(found[0]))
+        if heirs_of(self._store, self._tools.index, here, [said], comparison):
+            raise Conflict("this was corrected.", way_out="If it holds all the same, `review` it and confirm it.")
 
     def correct(self, reader: Reader, memory_id: str, text: str) -> Memory:
         """Keep what is true in the place of a memory, of the same sort and in the same place, and retire that one."""

@@ -11,8 +11,11 @@ from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from engram.errors import EngramError
-from engram.models.pair_reader import PairReader
-from engram.rules.pairs import PairWeights, Relation, may_be_outdated, reason, relation, shown
+from engram.models.embedders import Embedder
+from engram.models.pair_reader import PairReader, shared_pair_reader
+from engram.rules.duplicates import DuplicateWeights
+from engram.rules.pairs import PairWeights, Relation, least_cosine, may_be_outdated, reason, relation, shown
+from engram.settings import LiveSettings
 from engram.text.english.grammar import is_assistant, named
 from engram.text.terms import day_of
 from engram.types import Kind, Memory, Proposition, Replacement
@@ -24,6 +27,28 @@ Place = TypeVar("Place", bound=Hashable)
 """The name of a statement: the id of a memory, or its number in a batch."""
 
 _SLACK = timedelta(days=1)
+
+
+@frozen
+class Comparison:
+    """The pair model and the numbers that statements are compared with."""
+
+    reader: PairReader
+    pairs: PairWeights = PairWeights()
+    words: DuplicateWeights = DuplicateWeights()
+    trusted: bool = True  # False for a file's statements, which challenge what is known at most
+    background: float = 0.0  # mean cosine of unrelated texts
+
+    @property
+    def least_cosine(self) -> float:
+        """The cosine from which two statements are compared."""
+        return least_cosine(self.pairs, self.background)
+
+
+def comparison_of(live: LiveSettings, embedder: Embedder | None, *, trusted: bool = True) -> Comparison:
+    """Return the pair model of the package and the numbers in force."""
+    background = 0.0 if embedder is None else embedder.background[0]
+    return Comparison(shared_pair_reader(), live.tuned(PairWeights), live.tuned(DuplicateWeights), trusted, background)
 
 
 @frozen

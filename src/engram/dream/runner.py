@@ -10,11 +10,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from engram.capture.corrections import Said, heirs_of
+from engram.capture.embeddings import encoded, passage
+from engram.capture.pairs import Comparison
 from engram.deadline import deadline_passed, without_deadline
 from engram.dream.invariants import allowed
 from engram.dream.job import Job, JobContext, JobPage
 from engram.dream.probes import ProbeSearcher, choose_probes, run_probes
-from engram.errors import Conflict, SearchTimeout, WriteFailed
+from engram.errors import Conflict, EmbeddingError, SearchTimeout, WriteFailed
+from engram.models.embedders import Vectors
+from engram.models.pair_reader import shared_pair_reader
 from engram.types import Memory
 from engram.values.dreams import AppliedProposals, Cursor, Derive, Pass, PassReport, PassStatus, Proposal, Recheck, proposal_ids
 from engram.values.frozen import field, frozen, mutable
@@ -187,8 +191,20 @@ def _was_corrected(context: JobContext, derived: Derive, known: dict[str, Memory
     origin = next((known[source] for source in derived.sources if source in known), None)
     if origin is None:
         return True
-    statement = Said.of(derived.memory.text, derived.memory.text, derived.memory.speaker, None)
-    return bool(heirs_of(context.store, context.index, context.scoped_to(origin), [statement], context.duplicate_weights))
+    background = 0.0 if context.embedder is None else context.embedder.background[0]
+    comparison = Comparison(shared_pair_reader(), context.pair_weights, context.duplicate_weights, background=background)
+    statement = Said.of(derived.memory, _vector(context, derived.memory))
+    return bool(heirs_of(context.store, context.index, context.scoped_to(origin), [statement], comparison))
+
+
+def _vector(context: JobContext, memory: Memory) -> Vectors | None:
+    if context.embedder is None:
+        return None
+    try:
+        made: Vectors = encoded(context.store, context.embedder, [passage(memory.speaker, memory.text)])[0]
+    except EmbeddingError:
+        return None
+    return made
 
 
 class _Guard:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from engram.rules.abridgement import content_words
-from engram.rules.duplicates import means_the_same
+from engram.rules.duplicates import cardinal, means_the_same
 from engram.rules.wording import adds_nothing, overlap
 from engram.text.terms import marks, word_set, words
 from engram.types import Edge, Memory, Proposition, Replacement
@@ -82,7 +82,7 @@ _EVENT, _CORRECTION = "moment", "correction"
 
 def same_figures(one: str, other: str) -> bool:
     """Return True if neither text has a number or sign that the other lacks."""
-    first, second = ({word for word in words(text) if word[:1].isdigit()} for text in (one, other))
+    first, second = ({cardinal(word) for word in words(text) if word[:1].isdigit()} for text in (one, other))
     return (first == second or not first or not second) and marks(one) == marks(other)
 
 

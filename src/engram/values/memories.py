@@ -62,6 +62,9 @@ class Status(StrEnum):
 VALID = (Status.ACTIVE, Status.CHALLENGED)
 """The statuses of memories that stand: a challenged one may be outdated, and is shown behind its rival."""
 
+CORRECTED, CORRECTED_BY_SPEAKER, INVALIDATED_BY_HAND = "corrected", "corrected by its speaker", "invalidated by hand"
+"""Reasons in the history of a status that mark a correction (M19): by feedback, in talk, or in a review, with more behind it."""
+
 
 @frozen
 class Affect:
