@@ -27,6 +27,7 @@ from engram.text.english.grammar import is_assistant, named
 from engram.text.terms import day_of, digest_of, identity_of
 from engram.types import Fact, Kind, Memory, Policy, Proposition, Reader, Replacement, Source
 from engram.values.frozen import field, frozen, mutable, replace
+from engram.values.memories import CORRECTED_BY_SPEAKER
 
 _NEIGHBOURS = 5  # by whom surprise is measured (C5)
 MOST_SURPRISING = 0.3
@@ -48,6 +49,8 @@ class Candidate:
     at: datetime | None = None  # when it was said
     replaces: tuple[Replacement, ...] = ()
     echoes: list[Candidate] = field(default_factory=list)  # the same, said again in the same batch
+    corrects: Candidate | Memory | None = None  # the statement that its speaker corrects by it
+    is_sure: bool = True  # else what it corrects is challenged only
 
     def __post_init__(self) -> None:
         self.digest = identity_of(self.statement.proposition)
@@ -76,6 +79,11 @@ class Sifted:
     merged: list[tuple[Candidate, str]]
     corrected: list[tuple[Candidate, str]]
     notes: tuple[str, ...] = ()
+    standing: dict[int, str | int] = field(default_factory=dict)  # by `id` of a candidate, its memory or its place in `fresh`
+
+    def place(self, target: Candidate | Memory) -> str | int | None:
+        """Return the id of a memory, or the place of a statement of the batch among the new ones; None if it was not kept."""
+        return target.id if isinstance(target, Memory) else self.standing.get(id(target))
 
 
 def sift(
@@ -98,6 +106,7 @@ def sift(
     sifted = Sifted([], [], [], notes)
     places: dict[int, int] = {}  # by the number of a candidate, its place among the new ones
     heads: dict[int, Candidate] = {}
+    standing = sifted.standing
     for number, candidate in enumerate(candidates):
         cosines = batch.cosines(candidate)
         own = related.get(number, [])
@@ -108,20 +117,33 @@ def sift(
         twin = twin or remembered.get(number) or twins.get(number) or _same_memory(own)
         first = by_digest.get(candidate.digest) or batch.rephrased(candidate, cosines, weights)
         first = first or next((heads[one.place] for one in own if one.place in heads and one.relation is Relation.SAME), None)
+        if candidate.corrects is not None:
+            twin = first = None  # it is kept, as the reason why the other one is retired
         if twin is not None:
             sifted.merged.append((candidate, twin))
-        elif number in heirs:
+            standing[id(candidate)] = twin
+        elif number in heirs and candidate.corrects is None:
             sifted.corrected.append((candidate, heirs[number].id))
         elif first is not None:
             first.echoes.append(candidate)
         else:
             candidate.surprise = surprise(near.get(number), cosines)
-            candidate.replaces = _replacements(own, places, trusted=comparison.trusted)
+            candidate.replaces = _with_correction(candidate, sifted, _replacements(own, places, trusted=comparison.trusted))
             by_digest[candidate.digest] = candidate
             batch.add(candidate)
             places[number], heads[number] = len(sifted.fresh), candidate
+            standing[id(candidate)] = len(sifted.fresh)
             sifted.fresh.append(candidate)
     return sifted
+
+
+def _with_correction(candidate: Candidate, sifted: Sifted, replacements: tuple[Replacement, ...]) -> tuple[Replacement, ...]:
+    """Return the replacements of a statement with the one that its speaker makes by it."""
+    place = None if candidate.corrects is None else sifted.place(candidate.corrects)
+    if place is None:
+        return replacements
+    others = (one for one in replacements if one.earlier != place)
+    return Replacement(place, candidate.is_sure, CORRECTED_BY_SPEAKER, corrects=True), *others
 
 
 def _same_memory(related: Sequence[Related[str | int]]) -> str | None:

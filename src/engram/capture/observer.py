@@ -28,6 +28,7 @@ from engram.capture.pairs import comparison_of
 from engram.capture.pieces import PieceWeights
 from engram.capture.reports import Batch, Sum, alone, reported
 from engram.capture.screen import REFUSED, is_sound, screened, tier_after, tier_of, version
+from engram.capture.spoken_corrections import carrying, corrected_memory, takes_back, with_corrections
 from engram.capture.statements import (
     JOINT,
     Statement,
@@ -69,7 +70,7 @@ from engram.types import (
 )
 from engram.values.frozen import replace
 from engram.values.identity import strictest
-from engram.values.memories import CORRECTED_BY_SPEAKER
+from engram.values.memories import CORRECTED_BY_SPEAKER, TAKEN_BACK, Replacement
 
 Progress = Callable[[int], None]
 _PIECE = re.compile(r"(\d{1,18}):(\d{1,9})-(\d{1,9})")
@@ -308,7 +309,12 @@ class Observer:
         """Tell new from known, store all of it at once, and report."""
         settings = self._live.now
         comparison = comparison_of(self._live, self._tools.embedder, trusted=not heard.imported)
+        reading = self._reading()[0]
+        heard, reworded = with_corrections(self._store, reader, heard, reading, settings, comparison)
+        if reworded:
+            give_vectors(self._tools, reworded)
         sifted = sift(self._store, self._tools.index, reader, heard.candidates, comparison)
+        retracted = [place for place in map(sifted.place, heard.retracted) if place is not None]
         made = drafts(heard.turns, sifted.fresh, settings)
         made = made if heard.said else [replace(draft, turns=()) for draft in made]
         if heard.imported:
@@ -324,7 +330,9 @@ class Observer:
         said = heard.turns if heard.said else []
         if receipt is not None and batch is not None:
             receipt = receipt.mapped(lambda kept: alone(batch, reported(heard, sifted, made, kept, notes)))
-        kept = self._store.capture.write(reader, reader.scope, said, made, space=space, again=again, wait=wait, receipt=receipt)
+        kept = self._store.capture.write(
+            reader, reader.scope, said, made, space=space, again=again, wait=wait, retracted=retracted, receipt=receipt
+        )
         return reported(heard, sifted, made, kept, notes)
 
     def admit(
@@ -409,6 +417,15 @@ class Observer:
         said = Said.of(memory, None)
         comparison = comparison_of(self._live, self._tools.embedder)
         names = known_as(memory, said) if memory.scope == reader.scope else []
+        spoken = corrected_memory(self._store, reader, memory, self._tools.env.now(), comparison) if names else None
+        if spoken is not None and takes_back(memory.text):
+            return self._store.memories.set_status(
+                reader, spoken[0].id, Status.INVALIDATED, TAKEN_BACK, timeout=timeout, receipt=receipt
+            )
+        if spoken is not None and spoken[1].elliptic:
+            memory = carrying(memory, spoken[0].words)
+            said = Said.of(memory, None)
+            names = known_as(memory, said)
         held = self._store.memories.by_digest(here, names) if names else {}
         if held:
             known = next(held[name] for name in names if name in held)
@@ -416,12 +433,16 @@ class Observer:
         vector = self._vector(memory)
         said = replace(said, vector=vector)
         if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
-            heirs = heirs_of(self._store, self._tools.index, here, [said], comparison)
+            heirs = heirs_of(self._store, self._tools.index, here, [said], comparison) if spoken is None else {}
             if heirs:
                 return heirs[0]
         twin, surprise, replaces = (
             compared(self._store, self._tools.index, reader, memory, said, comparison) if names else (None, 0.0, ())
         )
+        if spoken is not None:
+            old, found = spoken
+            twin, others = None, (one for one in replaces if one.earlier != old.id)
+            replaces = (Replacement(old.id, found.sure, CORRECTED_BY_SPEAKER, corrects=True), *others)
         if twin is not None and stated is None:
             return self._remember_again(reader, memory, twin, timeout, receipt, tier, stated)
         weight = min(max(memory.importance + surprise, 0.0), 1.0) if weigh else memory.importance

@@ -148,7 +148,8 @@ def replaced(memory: Memory, earlier: Sequence[tuple[Memory, Replacement]], weig
     edges, superseded, challenged = [], [], []
     for old, one in earlier:
         shares = not set(content_words(old.words)).isdisjoint(content_words(memory.words))
-        spared = old.pinned or not shares or overlap(old.words, memory.words) >= weights.alike
+        doubtful = not one.corrects and (not shares or overlap(old.words, memory.words) >= weights.alike)
+        spared = old.pinned or doubtful
         if one.sure and not spared:
             superseded.append((old.id, one.reason))
         else:
