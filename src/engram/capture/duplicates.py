@@ -15,7 +15,7 @@ import numpy as np
 
 from engram.capture.chunks import unnumbered
 from engram.capture.corrections import Said, heirs_of
-from engram.capture.pairs import Comparison, PairCandidate, Related, is_later, may_pair, relations
+from engram.capture.pairs import Comparison, PairCandidate, Related, echoes, is_later, may_echo, may_pair, relations
 from engram.capture.statements import Statement
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embedders import Vectors
@@ -100,6 +100,7 @@ def sift(
     mine = _own_neighbours(store, index, reader, candidates, near, comparison)
     twins = _twins(candidates, mine, weights)
     related, notes = relations(comparison.reader, _pairs(candidates, mine, comparison), comparison.pairs)
+    echoed = echoes(comparison.reader, _pairs(candidates, mine, comparison, of_assistants=True), comparison.pairs)
     heirs = heirs_of(store, index, reader, (one.as_said for one in candidates), comparison)
     batch = _Batch(len(candidates))
     by_digest: dict[bytes, Candidate] = {}
@@ -114,9 +115,13 @@ def sift(
         if twin is None:
             twin = _echoed(known, candidate)
             candidate.is_echo = candidate.is_echo or twin is not None
-        twin = twin or remembered.get(number) or twins.get(number) or _same_memory(own)
+        echo = echoed.get(number)
+        twin = (
+            twin or remembered.get(number) or twins.get(number) or _same_memory(own) or (echo if isinstance(echo, str) else None)
+        )
         first = by_digest.get(candidate.digest) or batch.rephrased(candidate, cosines, weights)
-        first = first or next((heads[one.place] for one in own if one.place in heads and one.relation is Relation.SAME), None)
+        same = (one.place for one in own if one.relation is Relation.SAME)
+        first = first or next((heads[place] for place in (*same, echo) if isinstance(place, int) and place in heads), None)
         if candidate.corrects is not None:
             twin = first = None  # it is kept, as the reason why the other one is retired
         if twin is not None:
@@ -161,24 +166,34 @@ def _replacements(related: Sequence[Related[str | int]], places: Mapping[int, in
 
 
 def _pairs(
-    candidates: Sequence[Candidate], mine: Mapping[int, Sequence[tuple[Memory, float]]], comparison: Comparison
+    candidates: Sequence[Candidate],
+    mine: Mapping[int, Sequence[tuple[Memory, float]]],
+    comparison: Comparison,
+    *,
+    of_assistants: bool = False,
 ) -> Iterator[PairCandidate[str | int]]:
-    """Yield the pairs of each statement with its neighbours where the reader stands and with earlier statements of the batch."""
+    """Yield the pairs of each statement with its neighbours where the reader stands and with earlier statements of the batch.
+
+    of_assistants: only the statements of assistants, each beside those of anybody, which it may echo; else only those of people.
+    """
+    may = may_echo if of_assistants else may_pair
     vectors = [one.vector for one in candidates]
-    known = [number for number, vector in enumerate(vectors) if vector is not None and not candidates[number].is_echo]
+    known = [number for number, vector in enumerate(vectors) if vector is not None]
     rows = np.stack([vectors[number] for number in known]) if known else np.empty((0, 0), np.float32)  # type: ignore[misc]
     for row, number in enumerate(known):
         candidate = candidates[number]
         later = candidate.statement.proposition
+        if is_assistant(later.speaker) is not of_assistants or (candidate.is_echo and not of_assistants):
+            continue
         for memory, cosine in mine.get(number, ()):
             day = _one_day(candidate.day, day_of(memory))
-            if day and may_pair(later, memory, comparison.pairs) and is_later(candidate.at, memory):
+            if day and may(later, memory, comparison.pairs) and (of_assistants or is_later(candidate.at, memory)):
                 yield PairCandidate(number, later, memory.id, memory, cosine)
         cosines = rows[:row] @ rows[row]
         for place in np.flatnonzero(cosines >= comparison.least_cosine).tolist():
             earlier = candidates[known[place]]
             if earlier.turn != candidate.turn and _one_day(candidate.day, earlier.day):
-                if may_pair(later, earlier.statement.proposition, comparison.pairs):
+                if (of_assistants or not earlier.is_echo) and may(later, earlier.statement.proposition, comparison.pairs):
                     yield PairCandidate(number, later, known[place], earlier.statement.proposition, float(cosines[place]))
 
 

@@ -14,7 +14,7 @@ from engram.errors import EngramError
 from engram.models.embedders import Embedder
 from engram.models.pair_reader import PairReader, shared_pair_reader
 from engram.rules.duplicates import DuplicateWeights
-from engram.rules.pairs import PairWeights, Relation, least_cosine, may_be_outdated, reason, relation, shown
+from engram.rules.pairs import PairWeights, Relation, is_echo, least_cosine, may_be_outdated, reason, relation, shown
 from engram.settings import LiveSettings
 from engram.text.english.grammar import is_assistant, named
 from engram.text.terms import day_of
@@ -79,6 +79,15 @@ def may_pair(later: Statement, earlier: Statement, weights: PairWeights) -> bool
     """Return True if two statements are by one owner, short, and of kinds that one sentence can repeat or replace."""
     if named(later.speaker) != named(earlier.speaker) or is_assistant(later.speaker):
         return False
+    return _is_comparable(later, earlier, weights)
+
+
+def may_echo(later: Statement, earlier: Statement, weights: PairWeights) -> bool:
+    """Return True if an assistant's statement may repeat one that somebody made, or itself."""
+    return is_assistant(later.speaker) and _is_comparable(later, earlier, weights)
+
+
+def _is_comparable(later: Statement, earlier: Statement, weights: PairWeights) -> bool:
     if isinstance(earlier, Memory) and (earlier.kind is Kind.SKILL or earlier.category == EPISODE or earlier.flagged):
         return False
     return max(len(later.text), len(earlier.text)) <= weights.longest
@@ -111,6 +120,25 @@ def relations(
         if follows:
             found.setdefault(pair.number, []).append(Related(pair.place, what, judgement.replaces))
     return found, ()
+
+
+def echoes(reader: PairReader, candidates: Iterable[PairCandidate[Place]], weights: PairWeights) -> dict[int, Place]:
+    """Return the known statement that each of an assistant's statements repeats in other words (C15)."""
+    read = chosen(candidates, weights)
+    texts = [(_bare(pair.earlier), _bare(pair.later)) for pair in read]
+    try:
+        judged = reader.judge(texts) if read else []
+    except EngramError:
+        return {}  # `relations` reports it
+    found: dict[int, Place] = {}
+    for pair, (known, said), judgement in zip(read, texts, judged, strict=True):
+        if is_echo(judgement, known, said, weights):
+            found.setdefault(pair.number, pair.place)
+    return found
+
+
+def _bare(statement: Statement) -> str:
+    return f"{statement.words} [{statement.carries}]" if statement.carries else statement.words
 
 
 def chosen(candidates: Iterable[PairCandidate[Place]], weights: PairWeights) -> Sequence[PairCandidate[Place]]:

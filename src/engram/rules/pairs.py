@@ -72,6 +72,11 @@ def relation(judgement: PairJudgement, earlier: str, later: str, weights: PairWe
     return Relation.CHALLENGES if judgement.replaces >= weights.challenges else Relation.NEITHER
 
 
+def is_echo(judgement: PairJudgement, known: str, said: str, weights: PairWeights) -> bool:
+    """Return True if an assistant's words say what is known already (C15). A word more or less, or "you" for "I", is no news."""
+    return judgement.same >= weights.same and judgement.same > judgement.replaces and same_figures(known, said)
+
+
 def may_be_outdated(earlier: Memory | Proposition, later: Memory | Proposition) -> bool:
     """Return False for an event: it has happened, whatever happens later. Only a correction takes it back."""
     return earlier.category != _EVENT or later.category == _CORRECTION
