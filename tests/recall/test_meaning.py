@@ -11,7 +11,7 @@ from recall.vaults import FACTS, open_engram, settle, texts
 
 from engram.errors import Conflict
 from engram.models.embedders import OnnxEmbedder
-from engram.types import Outcome, Reader, Scope, Status, Turn
+from engram.types import Memory, Outcome, Reader, Scope, Status, Turn
 
 MORE = (
     "My flat has two bedrooms and a balcony", "The dentist moved my appointment to Tuesday", "I sold the old Volvo last summer",
@@ -151,6 +151,36 @@ def test_an_invalidated_statement_does_not_come_back_in_other_words(tmp_path: Pa
             mem.restore(wrong.id)
         assert mem.review(wrong.id, "confirm").status is Status.ACTIVE
         assert mem.remember("We rent from Mr. Petersen").text == "We rent from Mr. Petersen"
+
+
+@pytest.mark.parametrize("observed", [True, False])
+def test_a_new_topic_weighs_more_and_a_fifth_remark_on_one_less(tmp_path: Path, encoder: OnnxEmbedder, observed: bool) -> None:
+    """C5: in a vault of 50 memories the whole range is used, by talk and by `remember`; importance is what is stored."""
+    with (Path(__file__).parent.parent / "labelled" / "updates.csv").open(encoding="utf-8", newline="") as file:
+        known = list(dict.fromkeys(row["old"] for row in csv.DictReader(file)))[:50]
+    remarks = (
+        "We deploy every Friday.",
+        "The Friday deploy takes an hour.",
+        "Dana does the deploy on Fridays.",
+        "Deploys start at four.",
+    )
+
+    with open_engram(tmp_path / "vault", embedder=encoder) as mem:
+
+        def keep(text: str) -> Memory:
+            kept = mem.get(mem.observe(user=text).ids[0]) if observed else mem.remember(text)
+            assert kept is not None
+            return kept
+
+        for text in (*known, *remarks):
+            mem.remember(text)
+        settle(mem)
+        new, again = keep("Galileo saw the moons of Jupiter in 1610."), keep("The release branch is deployed on Fridays.")
+        assert 0.25 < new.surprise <= 0.3
+        assert -0.1 <= again.surprise < 0
+        if not observed:
+            assert (new.importance, again.importance) == (0.5 + new.surprise, 0.5 + again.surprise)
+            assert mem.remember("Saturn has rings of ice.", importance=0.2).importance == 0.2
 
 
 @pytest.mark.parametrize("size", [1, 4, 19])
