@@ -81,6 +81,7 @@ class Sifted:
     merged: list[tuple[Candidate, str]]
     corrected: list[tuple[Candidate, str]]
     notes: tuple[str, ...] = ()
+    waiting: int = 0  # pairs of near statements that are compared at rest
     standing: dict[int, str | int] = field(default_factory=dict)  # by `id` of a candidate, its memory or its place in `fresh`
 
     def place(self, target: Candidate | Memory) -> str | int | None:
@@ -101,18 +102,18 @@ def sift(
     near = _near(index, reader, candidates, comparison.pairs.neighbours)
     mine = _own_neighbours(store, index, reader, candidates, near, comparison)
     twins = _twins(candidates, mine, weights)
-    related, notes = relations(comparison.reader, _pairs(candidates, mine, comparison), comparison.pairs)
+    related = relations(comparison.reader, _pairs(candidates, mine, comparison), comparison.pairs)
     echoed = echoes(comparison.reader, _pairs(candidates, mine, comparison, of_assistants=True), comparison.pairs)
     heirs = heirs_of(store, index, reader, (one.as_said for one in candidates), comparison)
     batch = _Batch(len(candidates))
     by_digest: dict[bytes, Candidate] = {}
-    sifted = Sifted([], [], [], notes)
+    sifted = Sifted([], [], [], related.notes, related.waiting)
     places: dict[int, int] = {}  # by the number of a candidate, its place among the new ones
     heads: dict[int, Candidate] = {}
     standing = sifted.standing
     for number, candidate in enumerate(candidates):
         cosines = batch.cosines(candidate)
-        own = related.get(number, [])
+        own = related.found.get(number, [])
         twin = known.get(candidate.digest)
         if twin is None:
             twin = _echoed(known, candidate)
@@ -254,11 +255,22 @@ def known_as(memory: Memory, said: Said) -> list[bytes]:
     return [identity_of(replace(memory, text=wording)) for wording in said.wordings]
 
 
+@frozen
+class Compared:
+    """A statement beside what is known: the id of a memory that says the same, if there is one; else its surprise, and the
+    memories that it replaces. notes: if it could not be compared."""
+
+    twin: str | None = None
+    surprise: float = 0.0
+    replaces: tuple[Replacement, ...] = ()
+    notes: tuple[str, ...] = ()
+    waiting: int = 0
+
+
 def compared(
     store: Store, index: LiveIndex | None, reader: Reader, memory: Memory, said: Said, comparison: Comparison
-) -> tuple[str | None, float, tuple[Replacement, ...]]:
-    """Return the id of a memory of the reader's scope that says the same in other words; else None, the surprise, and the
-    memories that the statement replaces."""
+) -> Compared:
+    """Return what a statement does to the memories of the reader's scope."""
     vector, weights = said.vector, comparison.words
     here = replace(reader, policy=Policy.OWN)
     found = (
@@ -274,19 +286,23 @@ def compared(
     for one in neighbours:
         near_enough = cosines[one.key] >= weights.duplicate_cosine and _by_whom(one, memory.speaker)
         if near_enough and any(says_the_same(wording, one.text, weights) for wording in said.wordings):
-            return one.id, 0.0, ()
+            return Compared(one.id)
     pairs = [
         PairCandidate(0, memory, one.id, one, cosines[one.key])
         for one in neighbours
-        if memory.kind is not Kind.SKILL and may_pair(memory, one, comparison.pairs)
+        if memory.kind is not Kind.SKILL
+        and may_pair(memory, one, comparison.pairs)
+        and (comparison.trusted or is_later(memory.happened_at, one))
     ]
-    related = relations(comparison.reader, pairs, comparison.pairs)[0].get(0, [])
-    twin = next((one.place for one in related if one.relation is Relation.SAME), None)
+    related = relations(comparison.reader, pairs, comparison.pairs)
+    own = related.found.get(0, [])
+    twin = next((one.place for one in own if one.relation is Relation.SAME), None)
     if twin is not None:
-        return twin, 0.0, ()
-    replaced = (one for one in related if one.relation in (Relation.REPLACES, Relation.CHALLENGES))
+        return Compared(twin, notes=related.notes, waiting=related.waiting)
+    replaced = (one for one in own if one.relation in (Relation.REPLACES, Relation.CHALLENGES))
     unlike = surprise(found[0] if found else None, np.empty(0, np.float32), comparison.background)
-    return None, unlike, tuple(one.replacement(one.place, sure=comparison.trusted) for one in replaced)
+    replaces = tuple(one.replacement(one.place, sure=comparison.trusted) for one in replaced)
+    return Compared(None, unlike, replaces, related.notes, related.waiting)
 
 
 def _by_whom(memory: Memory, speaker: str) -> bool:

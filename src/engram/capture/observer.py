@@ -20,7 +20,7 @@ from engram.capture import redaction
 from engram.capture.chunks import in_parts
 from engram.capture.corrections import Said, heirs_of
 from engram.capture.drafts import drafts, weighed
-from engram.capture.duplicates import MOST_SURPRISING, Candidate, compared, known_as, sift
+from engram.capture.duplicates import MOST_SURPRISING, Candidate, Compared, compared, known_as, sift
 from engram.capture.embeddings import SPACE, Tools, encoded, fill, give_vectors, passage, space_of
 from engram.capture.extraction import Distiller, Reading
 from engram.capture.limits import CaptureLimits
@@ -44,6 +44,7 @@ from engram.errors import Conflict, EmbeddingError, EngramError, InvalidContent,
 from engram.guard.visibility import writable
 from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.matrix import encode
+from engram.log import Log
 from engram.models.embedders import Embedder, Vectors
 from engram.models.language_models import Extractor
 from engram.models.statement_reader import shared_reader
@@ -72,6 +73,7 @@ from engram.values.frozen import replace
 from engram.values.identity import strictest
 from engram.values.memories import CORRECTED_BY_SPEAKER, TAKEN_BACK, Replacement
 
+log = Log("engram")
 Progress = Callable[[int], None]
 _PIECE = re.compile(r"(\d{1,18}):(\d{1,9})-(\d{1,9})")
 _REFUSED = "refused: it reads as an attack on the model"
@@ -436,9 +438,10 @@ class Observer:
             heirs = heirs_of(self._store, self._tools.index, here, [said], comparison) if spoken is None else {}
             if heirs:
                 return heirs[0]
-        twin, surprise, replaces = (
-            compared(self._store, self._tools.index, reader, memory, said, comparison) if names else (None, 0.0, ())
-        )
+        beside = compared(self._store, self._tools.index, reader, memory, said, comparison) if names else Compared()
+        for note in beside.notes:
+            log.warning("%s", note)
+        twin, surprise, replaces = beside.twin, beside.surprise, beside.replaces
         if spoken is not None:
             old, found = spoken
             twin, others = None, (one for one in replaces if one.earlier != old.id)

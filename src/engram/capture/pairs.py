@@ -100,16 +100,26 @@ def is_later(at: datetime | None, earlier: Memory) -> bool:
     return at is None or said is None or at >= said - _SLACK
 
 
-def relations(
-    reader: PairReader, candidates: Iterable[PairCandidate[Place]], weights: PairWeights
-) -> tuple[dict[int, list[Related[Place]]], tuple[str, ...]]:
-    """Return the relations of each later statement, the nearest first; and a note if the model cannot be read."""
-    read = chosen(candidates, weights)
+@frozen
+class Relations(Generic[Place]):
+    """The relations of each later statement, the nearest first; a note if the model cannot be read; and the number of pairs that
+    were not read and wait for rest."""
+
+    found: dict[int, list[Related[Place]]]
+    notes: tuple[str, ...] = ()
+    waiting: int = 0
+
+
+def relations(reader: PairReader, candidates: Iterable[PairCandidate[Place]], weights: PairWeights) -> Relations[Place]:
+    """Return what the pair model says of the nearest of these pairs."""
+    pairs = list(candidates)
+    read = chosen(pairs, weights)
     texts = [(shown(pair.earlier), shown(pair.later)) for pair in read]
     try:
         judged = reader.judge(texts) if read else []
     except EngramError as error:
-        return {}, (f"{error.code}: {error.message} Statements are stored without comparing them until it is there.",)
+        note = f"{error.code}: {error.message} Statements are stored without comparing them until it is there."
+        return Relations({}, (note,), len(pairs))
     found: dict[int, list[Related[Place]]] = {}
     for pair, (earlier, later), judgement in zip(read, texts, judged, strict=True):
         what = relation(judgement, earlier, later, weights)
@@ -119,7 +129,7 @@ def relations(
             follows = what is not Relation.NEITHER and may_be_outdated(pair.earlier, pair.later)
         if follows:
             found.setdefault(pair.number, []).append(Related(pair.place, what, judgement.replaces))
-    return found, ()
+    return Relations(found, (), len(pairs) - len(read))
 
 
 def echoes(reader: PairReader, candidates: Iterable[PairCandidate[Place]], weights: PairWeights) -> dict[int, Place]:

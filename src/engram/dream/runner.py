@@ -41,11 +41,13 @@ class _PassTally:
     changes: dict[str, list[str]] = field(default_factory=dict)
     visited: Counter[str] = field(default_factory=Counter)
     pages: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, None] = field(default_factory=dict)
     stopped: bool = False
 
     def add(self, job: str, page: JobPage, applied: AppliedProposals) -> None:
         self.pages[job] += 1
         self.visited[job] += page.visited
+        self.notes |= dict.fromkeys(page.notes)
         for what, ids in applied.ids.items():
             self.changes.setdefault(f"{job}.{what}", []).extend(ids)
 
@@ -53,12 +55,13 @@ class _PassTally:
         changed = sum(len(ids) for what, ids in self.changes.items() if what.startswith(f"{job}."))
         return Progress(job, self.pages[job], self.visited[job], changed)
 
-    def report(self, verb: str, **more: object) -> PassReport:
+    def report(self, verb: str, notes: tuple[str, ...] = (), **more: object) -> PassReport:
         counts = {what: len(ids) for what, ids in self.changes.items()}
         visited = {f"{job}.visited": number for job, number in self.visited.items()}
         ids = dict.fromkeys(memory_id for change_ids in self.changes.values() for memory_id in change_ids)
         changes = {what: tuple(change_ids) for what, change_ids in self.changes.items()}
-        return PassReport(operation=verb, ids=tuple(ids), counts={**visited, **counts}, changes=changes, **more)  # type: ignore[arg-type]
+        told = (*notes, *self.notes)
+        return PassReport(operation=verb, ids=tuple(ids), counts={**visited, **counts}, changes=changes, notes=told, **more)  # type: ignore[arg-type]
 
 
 def run(
