@@ -133,3 +133,9 @@ def test_a_correction_within_a_text_to_be_remembered_stays_with_what_it_corrects
 def test_what_only_sounds_like_a_correction_is_none(text: str) -> None:
     found = correction_in(text)
     assert found is None or not (found.explicit or found.wrong)
+
+
+def test_a_turn_with_a_secret_in_it_corrects_nothing_by_the_wrong_words(mem: Engram) -> None:
+    say(mem, FLIGHT, "Sorry, Thursday. The key is sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ.")
+    assert all("sk-ant" not in memory.text for memory in mem.list(status=None))
+    assert retired(mem) == []

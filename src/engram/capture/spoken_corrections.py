@@ -6,7 +6,6 @@ alone, and is kept even if it is short; and the statements that are taken back. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from engram.capture.categories import IMPORTANCE
@@ -35,6 +34,10 @@ CORRECTS = "corrects what was said before"
 TAKES_BACK = "takes back what was said before"
 
 
+_Piece = tuple[int, int, Candidate | Verdict]
+"""A statement of a turn, or a piece that was dropped, with its place."""
+
+
 @frozen
 class _Earlier:
     """A statement that may be corrected: one of the batch, or a stored memory."""
@@ -59,11 +62,14 @@ def with_corrections(
     store: Store, reader: Reader, heard: Heard, reading: Reading, settings: Settings, comparison: Comparison
 ) -> tuple[Heard, list[Candidate]]:
     """Return heard turns with their corrections resolved, and those of their statements that have new words and no vector."""
-    if not heard.said or not any(_cues(heard)):
+    pieces = _pieces(heard) if heard.said else {}
+    if not any(
+        _correction(heard.turns[number], start, end) is not None for number, some in pieces.items() for start, end, _ in some
+    ):
         return heard, []
     search = _Search(store, reader, heard, reading, settings, comparison)
     for number, turn in enumerate(heard.turns):
-        search.read(number, turn)
+        search.read(number, turn, pieces.get(number, []))
     return replace(
         heard, candidates=search.candidates, verdicts=search.verdicts, retracted=search.retracted
     ), search.without_vectors
@@ -85,11 +91,12 @@ class _Search:
     without_vectors: list[Candidate] = field(default_factory=list)
     talks: dict[str, _Talk] = field(default_factory=dict)
 
-    def read(self, number: int, turn: Turn) -> None:
+    def read(self, number: int, turn: Turn, pieces: list[_Piece]) -> None:
         """Take up the statements and dropped pieces of a turn, in their order."""
         talk = self._talk(turn)
-        for start, end, piece in _pieces(self.heard, number):
-            correction = _correction(turn, start, end)
+        is_whole = not pieces or pieces[-1][1] == len(turn.text)  # else something was cut out, and places are those before that
+        for start, end, piece in pieces:
+            correction = _correction(turn, start, end) if is_whole else None
             own = self._own(talk, turn) if correction is not None else []
             found = self._corrected(correction, own, talk, turn) if correction is not None and own else None
             if correction is None or found is None:
@@ -205,20 +212,15 @@ def carrying(memory: Memory, words: str) -> Memory:
     return replace(memory, text=_with_carried(memory.text, words), words_at=(0, len(memory.text)))
 
 
-def _pieces(heard: Heard, number: int) -> list[tuple[int, int, Candidate | Verdict]]:
-    """Return the statements and the dropped pieces of a turn with their places, in order."""
-    kept: list[tuple[int, int, Candidate | Verdict]] = [
-        (one.statement.spans[0][0], one.statement.spans[-1][1], one)
-        for one in heard.candidates
-        if one.turn == number and one.statement.spans
-    ]
-    dropped = [(verdict.start, verdict.end, verdict) for verdict in heard.verdicts if verdict.turn == number]
-    return sorted((*kept, *dropped), key=lambda piece: piece[:2])
-
-
-def _cues(heard: Heard) -> Iterator[bool]:
-    for number, turn in enumerate(heard.turns):
-        yield any(_correction(turn, start, end) is not None for start, end, _ in _pieces(heard, number))
+def _pieces(heard: Heard) -> dict[int, list[_Piece]]:
+    """Return the statements and the dropped pieces of each turn with their places, in order."""
+    found: dict[int, list[_Piece]] = {}
+    for one in heard.candidates:
+        spans = one.statement.spans or ((0, 0),)
+        found.setdefault(one.turn, []).append((spans[0][0], spans[-1][1], one))
+    for verdict in heard.verdicts:
+        found.setdefault(verdict.turn, []).append((verdict.start, verdict.end, verdict))
+    return {number: sorted(some, key=lambda piece: piece[:2]) for number, some in found.items()}
 
 
 def _correction(turn: Turn, start: int, end: int) -> Correction | None:

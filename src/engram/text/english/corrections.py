@@ -49,6 +49,7 @@ _IDIOM = re.compile(
 )
 """Words after "no" or "sorry" that correct nothing: "no problem", "sorry for the delay", "sorry, I have to run"."""
 _PURPOSE = re.compile(r"(?:to|well|no|every|it,|what|that)\b", re.IGNORECASE)
+_LONGEST = 300  # characters of a correction
 _MOST_WORDS = 5  # of a value that stands alone for a statement
 _FINITE = word_set(
     """
@@ -82,7 +83,7 @@ class Correction:
 def correction_in(text: str) -> Correction | None:
     """Return the correction that a sentence is; None for any other sentence."""
     said = text.replace("’", "'").strip()
-    if said.endswith("?") or said[:1] in "\"'“«>":
+    if len(said) > _LONGEST or said.endswith("?") or said[:1] in "\"'“«>":
         return None
     if _RETRACTION.fullmatch(said):
         return Correction(explicit=True)
