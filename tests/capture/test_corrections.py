@@ -12,10 +12,9 @@ from hand_clock import HandClock
 from recall.vaults import KEY, hashing_encoder, open_engram, store_of, texts
 
 import engram
-from engram.capture.corrections import says_again
 from engram.engine import Engram
-from engram.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery, NotFound
-from engram.rules.duplicates import DuplicateWeights
+from engram.errors import AccessDenied, Conflict, EngramError, InvalidContent, InvalidQuery, NotFound
+from engram.rules.duplicates import DuplicateWeights, says_again
 from engram.types import Draft, Edge, Fate, Kind, Memory, Reader, Role, Scope, Source, Status, Turn
 
 OLD, NEW = "My sister lives in Porto", "My sister lives in Lisbon"
@@ -226,6 +225,26 @@ def test_nor_after_what_took_its_place_is_gone(mem: Engram) -> None:
     mem.observe(Turn(OLD))
     assert mem.remember(OLD).status is Status.SUPERSEDED
     assert said(mem) == []
+
+
+def test_nor_by_restoring_it_or_what_said_the_same(mem: Engram) -> None:
+    twin, other, old = (mem.remember(text) for text in ("My sister is living in Porto", "My brother lives in Porto", OLD))
+    mem.forget(twin.id)
+    mem.forget(other.id)
+    mem.feedback(old.id, correction=NEW)
+    for gone in (old, twin):
+        with pytest.raises(Conflict, match="corrected"):
+            mem.restore(gone.id)
+    assert mem.restore(other.id).status is Status.ACTIVE
+    assert mem.review(old.id, "confirm").status is Status.ACTIVE
+
+
+def test_nor_what_a_review_invalidated(mem: Engram) -> None:
+    old = mem.remember(OLD)
+    mem.review(old.id, "invalidate")
+    assert fates(mem, OLD)[0] == (Fate.DROPPED, "was corrected", old.id)
+    mem.review(old.id, "confirm")
+    assert fates(mem, OLD)[0][0] is Fate.MERGED
 
 
 def test_nor_by_one_who_looked_before_it_was_corrected(mem: Engram) -> None:

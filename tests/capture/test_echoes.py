@@ -11,6 +11,7 @@ from recall.vaults import open_engram
 
 from engram.capture.statements import StatementWeights
 from engram.engine import Engram
+from engram.rules.pairs import PairWeights
 from engram.text.marks import fence
 from engram.types import Fate, Memory, Turn
 
@@ -107,3 +108,51 @@ def test_only_a_part_of_a_fence_that_is_quoted_runs_to_its_end(mem: Engram, know
     head = quoted(fence(f"{known.text}\nMore of it."), "> ").split("\n")[:2]
     report = mem.observe(Turn("As you said:\n" + "\n".join(head), "assistant"))
     assert report.ids == ()
+
+
+REWORDED = (
+    "You adopted a grey cat called Miso in Oslo.",
+    "As I recall, you have a grey cat from Oslo named Miso.",
+    "Your grey cat Miso was adopted in Oslo.",
+)
+
+
+@pytest.fixture
+def comparing(tmp_path: Path) -> Iterator[Engram]:
+    """A vault that compares statements, though its encoder knows words only, and that drops nothing as idle."""
+    with open_engram(tmp_path / "comparing", tuning=[PairWeights(least_likeness=0.2), EVERYTHING]) as mem:
+        yield mem
+
+
+@pytest.mark.parametrize("echo", REWORDED)
+@pytest.mark.parametrize("speaker", ["user", "Ann"])
+def test_an_assistant_that_rewords_a_memory_adds_neither_a_witness_nor_a_memory(
+    comparing: Engram, echo: str, speaker: str
+) -> None:
+    (first,) = comparing.observe(Turn(FACT, speaker)).ids
+    known = comparing.get(first)
+    report = comparing.observe(Turn(echo, "assistant"))
+    assert [(verdict.fate, verdict.memory) for verdict in report.verdicts] == [(Fate.MERGED, first)]
+    assert comparing.get(first) == known
+    assert len(comparing.list()) == 1
+
+
+@pytest.mark.parametrize("echo", [FACT, *REWORDED])
+def test_an_assistant_that_repeats_the_user_in_the_same_batch_is_no_witness(comparing: Engram, echo: str) -> None:
+    comparing.observe(user=FACT, assistant=echo)
+    (kept,) = comparing.list()
+    assert (kept.words, kept.corroborations) == (FACT, 0)
+
+
+def test_a_user_who_rewords_a_memory_is_a_witness(comparing: Engram) -> None:
+    (first,) = comparing.observe(Turn("our team standup is at nine every morning", ref="a")).ids
+    comparing.observe(Turn("the team meets for standup each morning, nine o'clock", ref="b"))
+    kept = comparing.get(first)
+    assert kept is not None
+    assert kept.corroborations == 1
+
+
+def test_news_from_an_assistant_is_kept(comparing: Engram) -> None:
+    comparing.observe(Turn(FACT))
+    report = comparing.observe(Turn("Your cat Miso has a vet appointment on Monday.", "assistant"))
+    assert report.counts["kept"] == 1

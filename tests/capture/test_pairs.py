@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from recall.vaults import open_engram
 
 from engram.engine import Engram
+from engram.models.pair_reader import PairReader
 from engram.rules.pairs import PairWeights
 from engram.types import Memory, Status, Turn
 
@@ -118,3 +120,51 @@ def test_rest_compares_what_capture_left_out_and_undoes_it(tmp_path: Path) -> No
         mem.undo_dream(report.pass_id)
         assert sorted(standing(mem, Status.ACTIVE)) == sorted([OLD, NEW])
         assert mem.consolidate(jobs=["merge"]).ids == (), "what was undone is not done again"
+
+
+def import_memories(mem: Engram, folder: Path, *texts: str) -> dict[str, int]:
+    file = folder / "memories.json"
+    file.write_text(json.dumps([{"memory": text} for text in texts]), encoding="utf-8")
+    return mem.import_(file, form="mem0").counts
+
+
+def test_an_imported_statement_that_is_known_in_other_words_is_passed_over(mem: Engram, tmp_path: Path) -> None:
+    mem.remember("our team standup is at nine every morning")
+    counts = import_memories(mem, tmp_path, "the team meets for standup each morning, nine o'clock")
+    assert counts == {"memories": 1, "kept": 0, "known": 1}
+    assert only(list(mem.list())).corroborations == 0, "a file is no witness"
+
+
+def test_an_imported_change_challenges_at_most(mem: Engram, tmp_path: Path) -> None:
+    mem.remember(OLD)
+    assert import_memories(mem, tmp_path, NEW)["kept"] == 1
+    assert standing(mem, Status.CHALLENGED) == [OLD]
+
+
+def test_an_import_says_how_many_pairs_are_left_to_rest(mem: Engram, tmp_path: Path) -> None:
+    assert import_memories(mem, tmp_path, OLD, NEW, "Lemon trees need sunlight") == {
+        "memories": 3,
+        "kept": 3,
+        "known": 0,
+        "to compare at rest": 1,
+    }
+
+
+def test_talk_says_how_many_pairs_are_left_to_rest(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault", tuning=[PairWeights(least_likeness=0.2, most_at_once=0)]) as mem:
+        assert "to compare at rest" not in mem.observe(Turn(OLD)).counts
+        assert mem.observe(Turn(NEW)).counts["to compare at rest"] == 1
+
+
+def test_without_the_pair_model_every_way_in_and_rest_say_so(
+    mem: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for place in ("engram.capture.pairs", "engram.dream.duplicates"):
+        monkeypatch.setattr(f"{place}.shared_pair_reader", lambda: PairReader(tmp_path / "nowhere"))
+    mem.remember(OLD)
+    report = mem.observe(Turn(NEW))
+    assert any("pair model" in note for note in report.notes)
+    assert report.counts["to compare at rest"] == 1
+    mem.remember("I quit my job at the Harbour bakery as a baker")
+    assert "pair model" in caplog.text
+    assert any("pair model" in note for note in mem.consolidate(jobs=["merge"]).notes)

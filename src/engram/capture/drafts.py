@@ -51,7 +51,8 @@ def _draft(said: Sequence[Turn], candidate: Candidate, vector: bytes | None, set
     if len(text) < len(proposition.text) and words_at[1]:  # its own words, as far as they go, without what they carry
         text = text[: words_at[1]]
         words_at = (words_at[0], len(text))
-    sources = tuple(dict.fromkeys((candidate.turn, *(echo.turn for echo in candidate.echoes))))
+    witnesses = (echo.turn for echo in candidate.echoes if not echo.is_echo)  # what an assistant repeats is no witness (C15)
+    sources = tuple(dict.fromkeys((candidate.turn, *witnesses)))
     again = len(sources) - 1
     memory = Memory(
         text=text,

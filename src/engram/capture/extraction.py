@@ -24,9 +24,10 @@ from typing import Any
 from engram.capture import redaction, screen
 from engram.capture.categories import CATEGORIES, IMPORTANCE, is_event
 from engram.capture.drafts import cut, drafts
-from engram.capture.duplicates import Candidate, Sifted, comparison_of, sift
+from engram.capture.duplicates import Candidate, Sifted, sift
 from engram.capture.embeddings import Tools, give_vectors, space_of
 from engram.capture.limits import CaptureLimits
+from engram.capture.pairs import comparison_of
 from engram.capture.redaction import sendable
 from engram.capture.statements import Statement
 from engram.deadline import POLL_S, acquire_in_time, check_deadline, deadline_error, deadline_passed, wait_limit

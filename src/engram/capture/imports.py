@@ -6,18 +6,21 @@ What a file says of its own trust, counts or scope is not taken over, unless the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+
+import numpy as np
 
 from engram.capture import redaction, screen
 from engram.capture.corrections import Said, heirs_of
 from engram.capture.drafts import weighed
+from engram.capture.duplicates import Compared, compared
 from engram.capture.embeddings import Tools, encoded, passage, space_of
+from engram.capture.pairs import Comparison, comparison_of, may_pair
 from engram.errors import EmbeddingError, EngramError
 from engram.index.vectors.matrix import encode
 from engram.models.embedders import Vectors
-from engram.rules.duplicates import DuplicateWeights
 from engram.settings import Settings
 from engram.store.validation import check_memory, check_name, check_speaker
 from engram.text.terms import identity_of
@@ -43,6 +46,7 @@ class Admitted:
     known: dict[int, str]
     refused: dict[int, str]
     notes: tuple[str, ...] = ()
+    waiting: int = 0  # pairs of near statements that are compared at rest
 
 
 def believed(memory: Memory, now: datetime, settings: Settings) -> Memory:
@@ -97,19 +101,28 @@ def admit(
     known = {number: held[digest] for number, digest in identities.items() if digest in held}
     fresh = [number for number in ready if number not in known]
     vectors, notes = _vectors(tools, [ready[number] for number in fresh])
+    comparison = comparison_of(tools.live, tools.embedder, trusted=False)
     heirs = heirs_of(
         tools.store,
         tools.index,
         here,
-        (_said(ready[n], v) for n, v in zip(fresh, vectors, strict=True)),
-        tools.live.tuned(DuplicateWeights),
+        (Said.of(ready[n], v) for n, v in zip(fresh, vectors, strict=True)),
+        comparison,
     )
     known |= {fresh[place]: heir.id for place, heir in heirs.items()}
+    beside: dict[int, Compared] = {}
+    for number, vector in zip(fresh, vectors, strict=True):
+        if number not in known and not trusted:  # an archive of our own is restored as it was
+            said_of = Said.of(ready[number], vector)
+            beside[number] = compared(tools.store, tools.index, here, ready[number], said_of, comparison)
+    known |= {number: one.twin for number, one in beside.items() if one.twin is not None}
+    notes = (*notes, *dict.fromkeys(note for one in beside.values() for note in one.notes))
     drafts = {
         number: Draft(
             memory=replace(ready[number], **_weighed(ready[number], settings)),
             turns=arrivals[number].turns,
             vector=None if vector is None else encode(vector)[0],
+            replaces=beside[number].replaces if number in beside else (),
         )
         for number, vector in zip(fresh, vectors, strict=True)
         if number not in known
@@ -119,7 +132,28 @@ def admit(
     new = [replace(one, turns=tuple(place[turn] for turn in one.turns)) if one.turns else one for one in drafts.values()]
     heard = [screen.heard(said[turn], settings) for turn in sources]
     kept = tools.store.capture.write(reader, scope, heard, new, space=space_of(tools.embedder))
-    return Admitted(dict(zip(drafts, kept, strict=True)), known, refused, notes)
+    waiting = sum(one.waiting for one in beside.values()) + (
+        0 if trusted else _near_pairs(ready, fresh, vectors, drafts, comparison)
+    )
+    return Admitted(dict(zip(drafts, kept, strict=True)), known, refused, notes, waiting)
+
+
+def _near_pairs(
+    ready: Mapping[int, Memory],
+    fresh: Sequence[int],
+    vectors: Sequence[Vectors | None],
+    kept: Collection[int],
+    comparison: Comparison,
+) -> int:
+    """Return the number of pairs of new statements that are near to each other: they are compared at rest."""
+    near = [
+        (ready[number], vector) for number, vector in zip(fresh, vectors, strict=True) if vector is not None and number in kept
+    ]
+    if len(near) < 2:
+        return 0
+    rows = np.stack([vector for _, vector in near])
+    earlier, later = np.nonzero(np.triu(rows @ rows.T >= comparison.least_cosine, 1))
+    return sum(may_pair(near[j][0], near[i][0], comparison.pairs) for i, j in zip(earlier.tolist(), later.tolist(), strict=True))
 
 
 def _weighed(memory: Memory, settings: Settings) -> dict[str, Any]:
@@ -142,10 +176,6 @@ def _cleaned(memory: Memory, scope: Scope, settings: Settings) -> Memory:
     if text != memory.text or attributes != memory.attributes:
         check_memory(made, settings)  # the store would refuse the whole batch for one memory of which nothing is left
     return made
-
-
-def _said(memory: Memory, vector: Vectors | None) -> Said:
-    return Said.of(memory.text, memory.text, memory.speaker, vector)
 
 
 def _vectors(tools: Tools, memories: Sequence[Memory]) -> tuple[list[Vectors | None], tuple[str, ...]]:

@@ -20,13 +20,15 @@ from engram.capture import redaction
 from engram.capture.chunks import in_parts
 from engram.capture.corrections import Said, heirs_of
 from engram.capture.drafts import drafts, weighed
-from engram.capture.duplicates import MOST_SURPRISING, Candidate, compared, comparison_of, known_as, sift
+from engram.capture.duplicates import MOST_SURPRISING, Candidate, Compared, compared, known_as, sift
 from engram.capture.embeddings import SPACE, Tools, encoded, fill, give_vectors, passage, space_of
 from engram.capture.extraction import Distiller, Reading
 from engram.capture.limits import CaptureLimits
+from engram.capture.pairs import comparison_of
 from engram.capture.pieces import PieceWeights
 from engram.capture.reports import Batch, Sum, alone, reported
 from engram.capture.screen import REFUSED, is_sound, screened, tier_after, tier_of, version
+from engram.capture.spoken_corrections import carrying, corrected_memory, takes_back, with_corrections
 from engram.capture.statements import (
     JOINT,
     Statement,
@@ -39,14 +41,14 @@ from engram.capture.statements import (
 from engram.capture.statements import Reading as StatementReading
 from engram.capture.turns import Heard, Previous, hear, muse
 from engram.deadline import deadline_passed, future_result, if_time_allows, without_deadline
-from engram.errors import EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
+from engram.errors import Conflict, EmbeddingError, EngramError, InvalidContent, NotFound, SearchTimeout, WriteFailed
 from engram.guard.visibility import writable
 from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.matrix import encode
+from engram.log import Log
 from engram.models.embedders import Embedder, Vectors
 from engram.models.language_models import Extractor
 from engram.models.statement_reader import shared_reader
-from engram.rules.duplicates import DuplicateWeights
 from engram.store.ports import DuplicateTurns
 from engram.store.receipts import ReceiptRequest
 from engram.store.validation import check_attributes, check_memory, check_memory_text, check_name, check_turn, check_turn_types
@@ -54,11 +56,25 @@ from engram.text import tokens
 from engram.text.dates import began
 from engram.text.english.facts import Fact
 from engram.text.terms import identity_of
-from engram.types import Draft, DroppedPiece, Fate, Memory, Policy, Proposition, Reader, Report, Sensitivity, Turn, Verdict
+from engram.types import (
+    Draft,
+    DroppedPiece,
+    Fate,
+    Memory,
+    Policy,
+    Proposition,
+    Reader,
+    Report,
+    Sensitivity,
+    Status,
+    Turn,
+    Verdict,
+)
 from engram.values.frozen import replace
 from engram.values.identity import strictest
-from engram.values.memories import Mention
+from engram.values.memories import CORRECTED_BY_SPEAKER, TAKEN_BACK, Mention, Replacement
 
+log = Log("engram")
 Progress = Callable[[int], None]
 _PIECE = re.compile(r"(\d{1,18}):(\d{1,9})-(\d{1,9})")
 _REFUSED = "refused: it reads as an attack on the model"
@@ -296,7 +312,12 @@ class Observer:
         """Tell new from known, store all of it at once, and report."""
         settings = self._live.now
         comparison = comparison_of(self._live, self._tools.embedder, trusted=not heard.imported)
+        reading = self._reading()[0]
+        heard, reworded = with_corrections(self._store, reader, heard, reading, settings, comparison)
+        if reworded:
+            give_vectors(self._tools, reworded)
         sifted = sift(self._store, self._tools.index, reader, heard.candidates, comparison)
+        retracted = [place for place in map(sifted.place, heard.retracted) if place is not None]
         made = drafts(heard.turns, sifted.fresh, settings)
         made = made if heard.said else [replace(draft, turns=()) for draft in made]
         if heard.imported:
@@ -312,7 +333,9 @@ class Observer:
         said = heard.turns if heard.said else []
         if receipt is not None and batch is not None:
             receipt = receipt.mapped(lambda kept: alone(batch, reported(heard, sifted, made, kept, notes)))
-        kept = self._store.capture.write(reader, reader.scope, said, made, space=space, again=again, wait=wait, receipt=receipt)
+        kept = self._store.capture.write(
+            reader, reader.scope, said, made, space=space, again=again, wait=wait, retracted=retracted, receipt=receipt
+        )
         return reported(heard, sifted, made, kept, notes)
 
     def admit(
@@ -400,8 +423,18 @@ class Observer:
         words = self.worth_keeping(memory.text)
         memory = replace(memory, text=words, attributes=attributes, words_at=memory.words_at if words == memory.text else (0, 0))
         here = replace(reader, scope=memory.scope)
-        said = Said.of(memory.text, memory.text, memory.speaker, None)
+        said = Said.of(memory, None)
+        comparison = comparison_of(self._live, self._tools.embedder)
         names = known_as(memory, said) if memory.scope == reader.scope else []
+        spoken = corrected_memory(self._store, reader, memory, self._tools.env.now(), comparison) if names else None
+        if spoken is not None and takes_back(memory.text):
+            return self._store.memories.set_status(
+                reader, spoken[0].id, Status.INVALIDATED, TAKEN_BACK, timeout=timeout, receipt=receipt
+            )
+        if spoken is not None and spoken[1].elliptic:
+            memory = carrying(memory, spoken[0].words)
+            said = Said.of(memory, None)
+            names = known_as(memory, said)
         held = self._store.memories.by_digest(here, names) if names else {}
         if held:
             known = next(held[name] for name in names if name in held)
@@ -409,14 +442,17 @@ class Observer:
         vector = self._vector(memory)
         said = replace(said, vector=vector)
         if writable(reader).admits(memory.scope):  # else it is refused below, and nothing of that place is told
-            heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.tuned(DuplicateWeights))
+            heirs = heirs_of(self._store, self._tools.index, here, [said], comparison) if spoken is None else {}
             if heirs:
                 return heirs[0]
-        twin, surprise, replaces = (
-            compared(self._store, self._tools.index, reader, memory, said, comparison_of(self._live, self._tools.embedder))
-            if names
-            else (None, 0.0, ())
-        )
+        beside = compared(self._store, self._tools.index, reader, memory, said, comparison) if names else Compared()
+        for note in beside.notes:
+            log.warning("%s", note)
+        twin, surprise, replaces = beside.twin, beside.surprise, beside.replaces
+        if spoken is not None:
+            old, found = spoken
+            twin, others = None, (one for one in replaces if one.earlier != old.id)
+            replaces = (Replacement(old.id, found.sure, CORRECTED_BY_SPEAKER, corrects=True), *others)
         if twin is not None and stated is None:
             return self._remember_again(reader, memory, twin, timeout, receipt, tier, stated)
         weight = min(max(memory.importance + surprise, 0.0), 1.0) if weigh else memory.importance
@@ -446,6 +482,22 @@ class Observer:
             news["tier"] = old.tier if tier is None else strictest(tier, old.tier)  # repeating never lowers it
             unchanged = (*news.values(),) == (old.importance, dict(old.attributes), old.tier)
             return old if unchanged else self._store.memories.update(reader, known, news)
+
+    def refuse_corrected(self, reader: Reader, memory_id: str) -> None:
+        """Raise `Conflict` if a memory that is to be restored was corrected, or says what another did that was (M19).
+
+        What its speaker corrected in talk may be restored by its id.
+        """
+        found = self._store.memories.get(reader, [memory_id])
+        if not found or found[0].status is Status.ACTIVE:
+            return
+        history = self._store.memories.status_history(reader, memory_id)
+        if history and history[-1].reason == CORRECTED_BY_SPEAKER:
+            return
+        here, comparison = replace(reader, scope=found[0].scope), comparison_of(self._live, self._tools.embedder)
+        said = Said.of(found[0], self._vector(found[0]))
+        if heirs_of(self._store, self._tools.index, here, [said], comparison):
+            raise Conflict("this was corrected.", way_out="If it holds all the same, `review` it and confirm it.")
 
     def correct(self, reader: Reader, memory_id: str, text: str) -> Memory:
         """Keep what is true in the place of a memory, of the same sort and in the same place, and retire that one."""

@@ -108,9 +108,11 @@ def reported(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence
     """Return the report on every piece. A draft that came back surer than it went was said before by someone else meanwhile."""
     new: list[tuple[Candidate, str]] = []
     merged, corrected = list(sifted.merged), list(sifted.corrected)
-    for candidate, draft, memory in zip(sifted.fresh, made, kept, strict=True):
+    retired_here = {one.earlier for draft in made for one in draft.replaces} | {sifted.place(one) for one in heard.retracted}
+    for number, (candidate, draft, memory) in enumerate(zip(sifted.fresh, made, kept, strict=True)):
         echoes = [(echo, memory.id) for echo in candidate.echoes]
-        if memory.status is not Status.ACTIVE or digest_of(memory.text) != digest_of(draft.memory.text):
+        retired = memory.status is not Status.ACTIVE and number not in retired_here
+        if retired or digest_of(memory.text) != digest_of(draft.memory.text):
             corrected += [(candidate, memory.id), *echoes]  # meanwhile, by someone else
             continue
         late = memory.corroborations > draft.memory.corroborations
@@ -126,7 +128,15 @@ def reported(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence
     return Report(
         operation="observe",
         ids=tuple(memory_id for _, memory_id in new),
-        counts={"turns": len(heard.turns), "kept": len(new), "merged": len(merged), "dropped": dropped, **_replaced(made, new)},
+        counts={
+            "turns": len(heard.turns),
+            "kept": len(new),
+            "merged": len(merged),
+            "dropped": dropped,
+            **_replaced(made, new),
+            **({"taken back": len(heard.retracted)} if heard.retracted else {}),
+            **({"to compare at rest": sifted.waiting} if sifted.waiting else {}),
+        },
         notes=(*heard.notes, *notes, *sifted.notes),
         verdicts=tuple(sorted(verdicts, key=lambda verdict: (verdict.turn, verdict.start))),
     )

@@ -21,6 +21,7 @@ from engram.capture.pieces import UNREAD, Piece, PieceWeights, joined, pieces
 from engram.models.statement_reader import Judgement, StatementReader
 from engram.text import sentences
 from engram.text.dates import began, resolve
+from engram.text.english.corrections import correction_in
 from engram.text.english.entities import mentions
 from engram.text.english.grammar import is_assistant, is_tool, named
 from engram.text.language import language_of
@@ -149,7 +150,8 @@ def _whole(text: str, reason: str) -> Iterator[_Read]:
 def statements_to_remember(text: str, now: datetime, reading: Reading) -> list[Proposition]:
     """Return the statements of a text that somebody asked to be kept. A piece that is none stays with the one before it.
 
-    The whole text is one statement if fewer than two pieces of it are, or if it holds more than prose.
+    A correction stays with what it corrects. The whole text is one statement if fewer than two pieces of it are, or if it holds
+    more than prose.
     """
     turn = Turn(text, "", now)
     found: list[Piece] = []
@@ -158,7 +160,8 @@ def statements_to_remember(text: str, now: datetime, reading: Reading) -> list[P
             return [statement_to_remember(text, now, reading)]
         for one in _judged(text[block.start : block.end], turn, "", reading):
             piece = replace(one, start=block.start + one.start, end=block.start + one.end)
-            if found and (not _is_told(piece.judgement, reading.weights) or not _is_told(found[-1].judgement, reading.weights)):
+            told = _is_told(piece.judgement, reading.weights) and (not found or _is_told(found[-1].judgement, reading.weights))
+            if found and (not told or correction_in(text[piece.start : piece.end]) is not None):
                 best = max((found[-1], piece), key=lambda one: one.judgement.keep)
                 found[-1] = joined(found[-1], piece, best.judgement)
             else:

@@ -13,8 +13,8 @@ from engram.capture.statements import NOT_KEPT, Reading, Statement, propositions
 from engram.guard import injection, secrets
 from engram.settings import Settings
 from engram.text.terms import digest_of, terms
-from engram.types import Fate, Proposition, Sensitivity, Turn, Verdict
-from engram.values.frozen import frozen, mutable, replace
+from engram.types import Fate, Memory, Proposition, Sensitivity, Turn, Verdict
+from engram.values.frozen import field, frozen, mutable, replace
 
 Previous = MutableMapping[str, Turn | None]
 """The last turn of each session."""
@@ -36,6 +36,7 @@ class Heard:
     urgent: tuple[str, ...]  # sessions in which something was said that should not wait
     said: bool = True  # else these are thoughts, and there are no turns to archive
     imported: bool = False  # from a file: quarantined, and no witnesses
+    retracted: list[Candidate | Memory] = field(default_factory=list)  # statements that their speaker took back
 
 
 def hear(said: Sequence[Turn], previous: Previous, settings: Settings, reading: Reading, *, scan: bool = False) -> Heard:

@@ -38,7 +38,10 @@ def page(context: JobContext, cursor: Cursor) -> JobPage:
     for memory, neighbours in found:
         for neighbour in neighbours:
             _retire(retired, memory, neighbour, is_duplicate)
-    related = _related(context, found, retired) if context.index is not None else []  # shared words alone say too little
+    notes: tuple[str, ...] = ()
+    related: list[tuple[Memory, Memory, Related[int]]] = []
+    if context.index is not None:  # shared words alone say too little
+        related, notes = _related(context, found, retired)
     for earlier, later, _ in (one for one in related if one[2].relation is Relation.SAME):
         _retire(retired, earlier, later, _is_of_one_sort)
     successors = set(retired.values())
@@ -48,7 +51,7 @@ def page(context: JobContext, cursor: Cursor) -> JobPage:
         for earlier, later, one in related
         if one.relation in (Relation.REPLACES, Relation.CHALLENGES) and not {earlier.id, later.id} & retired.keys()
     ]
-    return touched.page([*merges, *replaced])
+    return replace(touched.page([*merges, *replaced]), notes=notes)
 
 
 def _retire(retired: dict[str, str], one: Memory, other: Memory, rule: Callable[[Memory, Memory], bool]) -> None:
@@ -60,8 +63,9 @@ def _retire(retired: dict[str, str], one: Memory, other: Memory, rule: Callable[
 
 def _related(
     context: JobContext, found: Sequence[tuple[Memory, Sequence[Memory]]], retired: Mapping[str, str]
-) -> list[tuple[Memory, Memory, Related[int]]]:
-    """Return the pairs that the model has something to say about, as earlier memory, later memory and relation."""
+) -> tuple[list[tuple[Memory, Memory, Related[int]]], tuple[str, ...]]:
+    """Return the pairs that the model has something to say about, as earlier memory, later memory and relation; and a note if it
+    cannot be read."""
     own = context.pair_weights
     weights = replace(own, most_at_once=own.most_at_rest, promising=own.promising_at_rest)
     pairs: dict[tuple[int, int], PairCandidate[int]] = {}
@@ -74,8 +78,8 @@ def _related(
             by_key |= {earlier.key: earlier, later.key: later}
             candidate = PairCandidate(later.key, later, earlier.key, earlier, 1.0 - place / len(neighbours) / 10)
             pairs.setdefault((earlier.key, later.key), candidate)
-    related, _ = relations(shared_pair_reader(), pairs.values(), weights)
-    return [(by_key[one.place], by_key[later], one) for later, some in related.items() for one in some]
+    related = relations(shared_pair_reader(), pairs.values(), weights)
+    return [(by_key[one.place], by_key[later], one) for later, some in related.found.items() for one in some], related.notes
 
 
 def _may_pair(earlier: Memory, later: Memory, weights: PairWeights) -> bool:

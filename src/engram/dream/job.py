@@ -112,13 +112,14 @@ class TouchedMemories:
 
 @frozen
 class JobPage:
-    """The changes that a job proposes, and the cursor of its next page. `visited`: number of rows read."""
+    """The changes that a job proposes, and the cursor of its next page. `visited`: rows read. `notes`: for the report."""
 
     proposals: tuple[Proposal, ...]
     cursor: Cursor
     more: bool
     since: int
     visited: int
+    notes: tuple[str, ...] = ()
 
 
 @frozen

@@ -10,11 +10,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from engram.capture.corrections import Said, heirs_of
+from engram.capture.embeddings import encoded, passage
+from engram.capture.pairs import Comparison
 from engram.deadline import deadline_passed, without_deadline
 from engram.dream.invariants import allowed
 from engram.dream.job import Job, JobContext, JobPage
 from engram.dream.probes import ProbeSearcher, choose_probes, run_probes
-from engram.errors import Conflict, SearchTimeout, WriteFailed
+from engram.errors import Conflict, EmbeddingError, SearchTimeout, WriteFailed
+from engram.models.embedders import Vectors
+from engram.models.pair_reader import shared_pair_reader
 from engram.types import Memory
 from engram.values.dreams import AppliedProposals, Cursor, Derive, Pass, PassReport, PassStatus, Proposal, Recheck, proposal_ids
 from engram.values.frozen import field, frozen, mutable
@@ -37,11 +41,13 @@ class _PassTally:
     changes: dict[str, list[str]] = field(default_factory=dict)
     visited: Counter[str] = field(default_factory=Counter)
     pages: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, None] = field(default_factory=dict)
     stopped: bool = False
 
     def add(self, job: str, page: JobPage, applied: AppliedProposals) -> None:
         self.pages[job] += 1
         self.visited[job] += page.visited
+        self.notes |= dict.fromkeys(page.notes)
         for what, ids in applied.ids.items():
             self.changes.setdefault(f"{job}.{what}", []).extend(ids)
 
@@ -49,12 +55,13 @@ class _PassTally:
         changed = sum(len(ids) for what, ids in self.changes.items() if what.startswith(f"{job}."))
         return Progress(job, self.pages[job], self.visited[job], changed)
 
-    def report(self, verb: str, **more: object) -> PassReport:
+    def report(self, verb: str, notes: tuple[str, ...] = (), **more: object) -> PassReport:
         counts = {what: len(ids) for what, ids in self.changes.items()}
         visited = {f"{job}.visited": number for job, number in self.visited.items()}
         ids = dict.fromkeys(memory_id for change_ids in self.changes.values() for memory_id in change_ids)
         changes = {what: tuple(change_ids) for what, change_ids in self.changes.items()}
-        return PassReport(operation=verb, ids=tuple(ids), counts={**visited, **counts}, changes=changes, **more)  # type: ignore[arg-type]
+        told = (*notes, *self.notes)
+        return PassReport(operation=verb, ids=tuple(ids), counts={**visited, **counts}, changes=changes, notes=told, **more)  # type: ignore[arg-type]
 
 
 def run(
@@ -187,8 +194,20 @@ def _was_corrected(context: JobContext, derived: Derive, known: dict[str, Memory
     origin = next((known[source] for source in derived.sources if source in known), None)
     if origin is None:
         return True
-    statement = Said.of(derived.memory.text, derived.memory.text, derived.memory.speaker, None)
-    return bool(heirs_of(context.store, context.index, context.scoped_to(origin), [statement], context.duplicate_weights))
+    background = 0.0 if context.embedder is None else context.embedder.background[0]
+    comparison = Comparison(shared_pair_reader(), context.pair_weights, context.duplicate_weights, background=background)
+    statement = Said.of(derived.memory, _vector(context, derived.memory))
+    return bool(heirs_of(context.store, context.index, context.scoped_to(origin), [statement], comparison))
+
+
+def _vector(context: JobContext, memory: Memory) -> Vectors | None:
+    if context.embedder is None:
+        return None
+    try:
+        made: Vectors = encoded(context.store, context.embedder, [passage(memory.speaker, memory.text)])[0]
+    except EmbeddingError:
+        return None
+    return made
 
 
 class _Guard:

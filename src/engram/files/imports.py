@@ -73,6 +73,10 @@ class Admission(Protocol):
     @property
     def notes(self) -> tuple[str, ...]: ...
 
+    @property
+    def waiting(self) -> int:
+        """The number of pairs of near statements that are compared at rest."""
+
 
 class ImportTarget(Protocol):
     """The vault that an import goes to, as one reader."""
@@ -237,6 +241,8 @@ class _Import:
             done.refuse(done.file, done.counts.get("memories", 0) + number + 1, why)
         kept = {number: memory.id for number, memory in admitted.kept.items()}
         counts = {"memories": len(memories), "kept": len(kept), "known": len(admitted.known)}
+        if admitted.waiting:
+            counts["to compare at rest"] = admitted.waiting
         done.add(counts, tuple(kept.values()), admitted.notes)
         return {**kept, **admitted.known}
 

@@ -1,11 +1,8 @@
-"""Rewordings of a corrected statement (M19), and similarity of short texts by the stems of their content words. Pure.
+"""Rewordings of a corrected statement by its words (M19), and similarity of short texts by the stems of content words. Pure.
 
-A rewording is recognized by its words: those that the correction removed must occur, those that it added must not; the others may
-be synonyms (`text/english/synonyms.py`), in another order if a copula or "by" reverses it; new words must stand for missing ones.
-The encoder cannot decide this: "lived in Porto" and "does not live in Porto" are as near to "lives in Porto" (.97) as "resides in
-Porto" is (.98). Where both texts give a fact, the facts are compared. Of 62 labelled rewordings 7 are missed (52 without these
-rules; 6 of 20 that were not seen when the rules were written), and of 69 true statements beside them none is refused
-(`tests/labelled/rewordings.csv`).
+A rewording is recognized by its words if those that the correction removed occur in it, those that it added do not, and the
+others are equal or synonyms (`text/english/synonyms.py`), in another order if a copula or "by" reverses it. Where both texts give
+a fact, the facts are compared. Rewordings in entirely other words are for the pair model (`rules/corrections.py`).
 """
 
 from __future__ import annotations
@@ -26,8 +23,6 @@ from engram.values.frozen import frozen
 
 NEAR = 0.85
 """Cosine from which two texts are compared word by word; a prefix "The user:" alone costs .04."""
-_NEARER = 0.955
-"""Cosine from which an unknown word may stand for a missing one."""
 
 
 @frozen(kw_only=True)
@@ -38,15 +33,15 @@ class DuplicateWeights:
     duplicate_overlap: float = 0.6  # share of words that they must have in common then
 
 
-def says_again(said: str, corrected: str, weights: DuplicateWeights, *, instead: str = "", cosine: float = NEAR) -> bool:
+def says_again(said: str, corrected: str, weights: DuplicateWeights, *, instead: str = "") -> bool:
     """True if a text, whose vector is near, states again what was corrected.
 
     A text that denies it, puts it into the past, or states a change says something else. Words that the correction (`instead`)
     kept may change places among themselves ("my sister Carla", "Carla, my sister"), but not with words that it removed.
     """
-    if _modifiers(said) != _modifiers(corrected) or (tells_a_change(said) and not tells_a_change(corrected)):
+    if modifiers(said) != modifiers(corrected) or (tells_a_change(said) and not tells_a_change(corrected)):
         return False
-    return _same_words(said, corrected, weights, instead) or _reworded(said, corrected, instead, cosine)
+    return _same_words(said, corrected, weights, instead) or _reworded(said, corrected, instead)
 
 
 def means_the_same(one: str, other: str) -> bool:
@@ -56,7 +51,7 @@ def means_the_same(one: str, other: str) -> bool:
     (`tests/labelled/merges.csv`).
     """
     figures = _FIGURE.findall(one) == _FIGURE.findall(other) and marks(one) == marks(other)
-    return figures and _core(one) == _core(other) and _modifiers(one) == _modifiers(other)
+    return figures and _core(one) == _core(other) and modifiers(one) == modifiers(other)
 
 
 def _core(text: str) -> list[str]:
@@ -82,19 +77,13 @@ def _same_words(said: str, corrected: str, weights: DuplicateWeights, instead: s
     return len(new) >= weights.duplicate_overlap * len(old) and all(word in rest for word in new)
 
 
-def _reworded(said: str, corrected: str, instead: str, cosine: float) -> bool:
+def _reworded(said: str, corrected: str, instead: str) -> bool:
     """True if the text says the same by synonyms. Not applicable if the correction changed only order or negation."""
-    new, old, now = (_meaning(text) for text in (said, corrected, instead))
+    new, old, now = (senses(text) for text in (said, corrected, instead))
     taken, brought = set(old) - set(now), set(now) - set(old)
     if not instead or not taken or not taken <= set(new) or brought & set(new) or old[0] not in new:
         return False
-    if not _in_order(new, old) and not _may_be_reversed(f"{said} {corrected}", old):
-        return False
-    extra, missing = set(new) - set(old), set(old) - set(new)
-    if not extra and not missing:
-        return True
-    plain = not any(word.isdigit() or sense(word) or word.title() in said.split() for word in extra)
-    return plain and cosine >= _NEARER and len(extra) <= len(missing) <= 1
+    return set(new) == set(old) and (_in_order(new, old) or _may_be_reversed(f"{said} {corrected}", old))
 
 
 def _in_order(new: list[str], old: list[str]) -> bool:
@@ -117,17 +106,17 @@ def _stemmed_words(text: str) -> list[str]:
     return [_stem(word) for word in terms(_NOWADAYS.sub(" ", text)) if word not in STOP_WORDS and word not in _EMPHASIS]
 
 
-def _meaning(text: str) -> list[str]:
+def senses(text: str) -> list[str]:
     """Return the senses of a text's words, each once, in order."""
     words = [word for word in terms(_NOWADAYS.sub(" ", text)) if word not in _LIGHT and word not in _EMPHASIS]
-    kept = (sense(word) or _stem(word) for word in words if sense(word) or word not in STOP_WORDS)
+    kept = (sense(word) or _stem(cardinal(word)) for word in words if sense(word) or word not in STOP_WORDS)
     return list(dict.fromkeys(kept)) or [""]
 
 
-def _modifiers(text: str) -> set[str]:
+def modifiers(text: str) -> set[str]:
     """Return the words that deny a statement, move it in time, or make it a wish. "Is used by" is not past, "used to" is."""
     words = [word.lower() for word in _WORD.findall(text)]
-    found = set(words) & _MODIFIERS
+    found = set(words) & _MODIFYING
     if "used to" in text.lower():
         found.add("past")
     if any(
@@ -136,6 +125,11 @@ def _modifiers(text: str) -> set[str]:
     ):
         found.add("past")
     return found
+
+
+def cardinal(word: str) -> str:
+    """Return an ordinal in figures as its number: 3rd is 3. Other words are returned as they are."""
+    return _ORDINAL.sub(r"\1", word)
 
 
 def _stem(word: str) -> str:
@@ -147,6 +141,7 @@ def _stem(word: str) -> str:
     return word
 
 
+_ORDINAL = re.compile(r"^(\d+)(?:st|nd|rd|th)$")
 _FIGURE = re.compile(r"[-−]?\b\d[\w.,:]*")
 _WORD = re.compile(r"[^\W_]+")
 _NOWADAYS = re.compile(r"\b(?:these days|nowadays|right now|at the moment|at present|as of now)\b", re.IGNORECASE)
@@ -154,9 +149,9 @@ _REVERSING = re.compile(r"\b(?:is|are|by|of|belongs?|that['’]s)\b", re.IGNOREC
 _EMPHASIS = word_set("really truly quite actually totally currently still")
 _LIGHT = word_set("better best comes falls has have located situated")
 _SLIGHT = _EMPHASIS | word_set("a an the this that also too very so just now located situated")
-_BEING = word_set("is are be been being am get gets s")
+_BEING = word_set("is are be been being am get gets s m re")
 _PARTICIPLES = word_set("called named known based born located used owned said")
-_MODIFIERS = word_set(
+_MODIFYING = word_set(
     """
     not no never none nothing nobody neither nor cannot don doesn didn isn aren wasn weren won can t without
     was were had did been before once ago former

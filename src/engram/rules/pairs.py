@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from engram.rules.abridgement import content_words
-from engram.rules.duplicates import means_the_same
+from engram.rules.duplicates import cardinal, means_the_same
 from engram.rules.wording import adds_nothing, overlap
 from engram.text.terms import marks, word_set, words
 from engram.types import Edge, Memory, Proposition, Replacement
@@ -74,6 +74,11 @@ def relation(judgement: PairJudgement, earlier: str, later: str, weights: PairWe
     return Relation.CHALLENGES if judgement.replaces >= weights.challenges else Relation.NEITHER
 
 
+def is_echo(judgement: PairJudgement, known: str, said: str, weights: PairWeights) -> bool:
+    """Return True if an assistant's words say what is known already (C15). A word more or less, or "you" for "I", is no news."""
+    return judgement.same >= weights.same and judgement.same > judgement.replaces and same_figures(known, said)
+
+
 def promise(earlier: Memory | Proposition, later: Memory | Proposition) -> float:
     """Return the log odds that two near statements have to do with each other, before the model reads them.
 
@@ -109,7 +114,7 @@ _EVENT, _CORRECTION = "moment", "correction"
 
 def same_figures(one: str, other: str) -> bool:
     """Return True if neither text has a number or sign that the other lacks."""
-    first, second = ({word for word in words(text) if word[:1].isdigit()} for text in (one, other))
+    first, second = ({cardinal(word) for word in words(text) if word[:1].isdigit()} for text in (one, other))
     return (first == second or not first or not second) and marks(one) == marks(other)
 
 
@@ -175,7 +180,8 @@ def replaced(memory: Memory, earlier: Sequence[tuple[Memory, Replacement]], weig
     edges, superseded, challenged = [], [], []
     for old, one in earlier:
         shares = not set(content_words(old.words)).isdisjoint(content_words(memory.words))
-        spared = old.pinned or not shares or overlap(old.words, memory.words) >= weights.alike
+        doubtful = not one.corrects and (not shares or overlap(old.words, memory.words) >= weights.alike)
+        spared = old.pinned or doubtful
         if one.sure and not spared:
             superseded.append((old.id, one.reason))
         else:

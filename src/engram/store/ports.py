@@ -190,10 +190,14 @@ class CapturePort(Protocol):
         wait: bool = False,
         stated: Sequence[Fact] | None = None,
         sources: Sequence[int] = (),
+        retracted: Sequence[str | int] = (),
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
-        """Store turns and the memories drafted from them, all or none. Each turn has its time and session."""
+        """Store turns and the memories drafted from them, all or none. Each turn has its time and session.
+
+        retracted: ids of memories, or numbers of drafts, that their speaker took back; they are invalidated.
+        """
 
     def write_extracted(
         self,

@@ -62,6 +62,11 @@ class Status(StrEnum):
 VALID = (Status.ACTIVE, Status.CHALLENGED)
 """The statuses of memories that stand: a challenged one may be outdated, and is shown behind its rival."""
 
+CORRECTED, CORRECTED_BY_SPEAKER, INVALIDATED_BY_HAND = "corrected", "corrected by its speaker", "invalidated by hand"
+"""Reasons in the history of a status that mark a correction (M19): by feedback, in talk, or in a review, with more behind it."""
+TAKEN_BACK = "taken back by its speaker"
+"""The reason in the history of a status of what its speaker took back. It is no correction: it may be said again."""
+
 
 @frozen
 class Affect:
@@ -183,11 +188,13 @@ class Replacement:
     """An earlier statement that a draft replaces: its id, or the number of an earlier draft of the same batch.
 
     sure: the earlier one is superseded; else it is challenged, and both stand as rivals. reason: for the history of its status.
+    corrects: the speaker says that the earlier one was wrong, so that likeness to it raises no doubt.
     """
 
     earlier: str | int
     sure: bool
     reason: str
+    corrects: bool = False
 
 
 @frozen(kw_only=True)

@@ -9,6 +9,7 @@ from functools import partial
 from engram.capture.reports import report_from_text, report_to_text
 from engram.errors import InvalidContent, InvalidQuery
 from engram.log import Log
+from engram.store.receipts import ReceiptRequest
 from engram.types import Kind, Memory, Page, Report, Scope, Sensitivity, Source, Status, StatusChange, Turn, Version
 from engram.values.query import Filter
 from engram.verbs.view import View, id_of, ids_of
@@ -146,9 +147,14 @@ def forget(
 
 
 def restore(view: View, memory_id: str) -> Memory:
-    """Return an archived memory to the active ones."""
-    write = partial(view.vault.store.memories.set_status, view.reader, memory_id, Status.ACTIVE, "restored on request")
+    """Return an archived memory to the active ones. One that was corrected since is refused; `review` confirms it."""
+    write = partial(_restore, view, memory_id)
     return view.write_once(("restore", memory_id), write, id_of, view.stored)
+
+
+def _restore(view: View, memory_id: str, *, receipt: ReceiptRequest | None) -> Memory:
+    view.vault.observer.refuse_corrected(view.reader, memory_id)
+    return view.vault.store.memories.set_status(view.reader, memory_id, Status.ACTIVE, "restored on request", receipt=receipt)
 
 
 def get(view: View, memory_id: str) -> Memory | None:

@@ -229,6 +229,24 @@ def test_a_corrected_wording_is_known_and_leads_to_its_replacement(store: Store)
     assert store.feedback.corrected(OTHER, [digest]) == {}
 
 
+def test_what_a_speaker_takes_back_is_invalidated_in_the_same_write(store: Store) -> None:
+    known = remember(store, "Ada sells her car")[0]
+    kept = store.capture.write(ME, ME.scope, [], [draft("Ada moves to Oslo"), draft("Ada keeps bees")], retracted=[known.id, 0])
+    assert [memory.status for memory in kept] == [Status.INVALIDATED, Status.ACTIVE]
+    assert store.memories.get(ME, [known.id])[0].status is Status.INVALIDATED
+    assert [change.reason for change in store.memories.status_history(ME, known.id)] == ["taken back by its speaker"]
+    assert store.feedback.corrections(ME) == [], "it may be said again"
+
+
+def test_what_a_review_invalidated_counts_as_corrected(store: Store) -> None:
+    wrong = remember(store, "The API runs on Heroku")[0]
+    store.memories.review(ME, wrong.id, Status.INVALIDATED, "invalidated by hand: it moved")
+    assert store.feedback.corrections(ME) == [wrong.key]
+    assert store.feedback.replacement(ME, wrong.key).id == wrong.id
+    store.memories.review(ME, wrong.id, Status.ACTIVE, "confirmed by hand", confirmed=True)
+    assert store.feedback.corrections(ME) == []
+
+
 def test_memories_of_a_session_are_boxed_once(store: Store, env: Env) -> None:
     first, second = say(store, env, "We plan the trip to Oslo", "The trip takes a week")
     start, rows = store.boxes.pending(OWNER, SPACE.name, 9)

@@ -94,6 +94,7 @@ def _facts(memory: Memory) -> list[tuple[str, str]]:
             "reads as an attack on the model: in no answer until `engram update ID --no-flagged`" if memory.flagged else "",
         ),
         ("weight", f"importance {memory.importance:g}, confidence {memory.confidence:g}, strength {memory.strength:g}"),
+        ("novelty", f"{memory.surprise:+.2f}, part of the importance" if memory.surprise else ""),
         ("affect", _felt(memory.affect)),
         ("learned", terminal.when(memory.learned_at)),
         ("updated", terminal.when(memory.updated_at)),

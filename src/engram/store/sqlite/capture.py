@@ -19,6 +19,7 @@ from engram.text.terms import identity_of
 from engram.types import Draft, Fact, Memory, Policy, Reader, Scope, Space, Status, Turn
 from engram.values.facts import ParsedText
 from engram.values.frozen import frozen, replace
+from engram.values.memories import TAKEN_BACK, VALID
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
@@ -64,6 +65,7 @@ class Capture:
         wait: bool = False,
         stated: Sequence[Fact] | None = None,
         sources: Sequence[int] = (),
+        retracted: Sequence[str | int] = (),
         timeout: float | None = None,
         receipt: ReceiptRequest | None = None,
     ) -> list[Memory]:
@@ -71,7 +73,8 @@ class Capture:
 
         again: by id, memories that some of the turns repeat, with the numbers of those turns; they are corroborated. stated: the
         facts of these, if the caller knows them. sources: keys of stored turns that the drafts came from, if no turn is new.
-        wait: a language model is to read the turns too (`write_extracted`).
+        wait: a language model is to read the turns too (`write_extracted`). retracted: ids of memories, or numbers of drafts,
+        that their speaker took back; those that stand are invalidated.
 
         Vectors of another model than the vault's are left out, so that no memory is lost for its vector. A wording that was
         corrected here is not stored again; its replacement is returned. Raises `DuplicateTurns` if a turn's ref is stored.
@@ -100,7 +103,7 @@ class Capture:
                 for memory_id, numbers in (again or {}).items():
                     repeated = [keys[number] for number in numbers]
                     self._reconciliation.corroborate(connection, reader, memory_id, repeated, now, stated)
-                return memories
+                return self._retract(connection, reader, retracted, memories, now)
 
             audit = self._gate.audit
             entries = [
@@ -164,6 +167,24 @@ class Capture:
         changed = [one.id for one in memories] if any(draft.replaces for draft in batch.drafts) else []
         current = {one.id: one for one in memory_rows.by_ids(connection, writable(reader), changed)} if changed else {}
         return [current.get(one.id, one) for one in memories]
+
+    def _retract(
+        self,
+        connection: apsw.Connection,
+        reader: Reader,
+        retracted: Sequence[str | int],
+        memories: Sequence[Memory],
+        now: datetime,
+    ) -> list[Memory]:
+        """Invalidate the memories that their speaker took back; return these memories, one per draft, as they are then."""
+        ids = [memories[one].id if isinstance(one, int) else one for one in retracted]
+        standing = memory_rows.by_ids(connection, writable(reader), ids) if ids else []
+        moved = {
+            one.id: self._reconciliation.set_status(connection, reader, one.id, Status.INVALIDATED, TAKEN_BACK, now)
+            for one in standing
+            if one.status in VALID and not one.pinned
+        }
+        return [moved.get(one.id, one) for one in memories]
 
     def write_extracted(
         self,

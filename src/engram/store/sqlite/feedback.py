@@ -24,15 +24,12 @@ from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Edge, Fact, Memory, Policy, Reader, Scope, Space, Status
 from engram.values.facts import ParsedText
 from engram.values.frozen import replace
+from engram.values.memories import CORRECTED, CORRECTED_BY_SPEAKER, INVALIDATED_BY_HAND
 from engram.values.query import JudgedQuestion, Judgement
 
 if TYPE_CHECKING:
     from engram.store.sqlite.gate import Gate
     from engram.store.sqlite.reconciliation import Reconciliation
-
-
-CORRECTED = "corrected"
-"""The reason in a memory's status history that marks a correction; other superseded memories have another one."""
 
 
 SUPERSEDES = "supersedes"
@@ -138,9 +135,10 @@ _AT_ONCE = 500
 
 _LONGEST_LINE = 64
 
-_IS_CORRECTED = f"""m.status = 'superseded' AND EXISTS
-    (SELECT 1 FROM status_history AS h WHERE h.memory = m.key AND h.new = 'superseded'
-        AND {sealed.read_side("status_history", "reason", "h")} = '{CORRECTED}')"""
+_REASON = sealed.read_side("status_history", "reason", "h")
+_IS_CORRECTED = f"""m.status IN ('superseded', 'invalidated') AND EXISTS
+    (SELECT 1 FROM status_history AS h WHERE h.memory = m.key AND h.new = m.status
+        AND ({_REASON} IN ('{CORRECTED}', '{CORRECTED_BY_SPEAKER}') OR {_REASON} LIKE '{INVALIDATED_BY_HAND}%'))"""
 
 
 class Feedback:
