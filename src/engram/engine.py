@@ -229,7 +229,9 @@ class Engram:
     entities = verb(entities_verbs.entities)
     timeline = verb(entities_verbs.timeline)
     learn = verb(facts_verbs.learn)
+    unlearn = verb(facts_verbs.unlearn)
     beliefs = verb(facts_verbs.beliefs)
+    path = verb(facts_verbs.path)
 
     # what is known
     gaps = verb(gaps_verbs.gaps)

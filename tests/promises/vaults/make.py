@@ -1,6 +1,6 @@
 """Makes the vault of the present format that every later release must open: run it once per format, keep what it makes.
 
-    python tests/promises/vaults/make.py format-6
+    python tests/promises/vaults/make.py format-7
 
 The key is the test key (bytes 0 to 31), the clock stands still and the dice are fixed, so that only encryption nonces differ
 between two runs. The vault holds every kind of row there is; `contents` below is what `test_formats.py` compares it with.
@@ -21,7 +21,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 from promises.vaults_at_hand import OWNER, SPACE, open_vault, store_of  # noqa: E402  the path comes first
 
 from engram.env import Env  # noqa: E402
-from engram.types import Draft, Edge, Kind, Memory, Scope, Source, Status, Turn  # noqa: E402
+from engram.types import Draft, Edge, Fact, Kind, Memory, Scope, Source, Status, Strength, Turn  # noqa: E402
 
 START = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 TEXTS = (
@@ -86,6 +86,10 @@ def talk() -> tuple[list[Turn], Draft]:
     return turns, Draft(memory=memory, turns=(1,), passage=f'{text} (asked: "{ASKED}")')
 
 
+HEARD = Fact("ada", "works at", "acme", True, True, START, START + timedelta(days=400), Strength.HEARSAY, "tom")
+"""A fact with an interval, its evidence and its teller (since format 7)."""
+
+
 def make(path: Path) -> None:
     dice = random.Random(1)
     env = Env(now=lambda: START, random=dice.randbytes)
@@ -103,6 +107,7 @@ def make(path: Path) -> None:
         store.vectors.put(OWNER, SPACE, {kept[0].key: bytes(range(64)), kept[3].key: bytes(64)}, model="fake", dimensions=60)
         turns, statement = talk()
         store.capture.write(OWNER, statement.memory.scope, turns, [statement])
+        store.facts.state(OWNER, ids[0], [HEARD])
         doomed = store.memories.add(OWNER, [Memory(text="erased before it was kept", id="01M7FORMAT0000000000ERASED")])
         store.erasure.erase(OWNER, [doomed[0].id])
     path.joinpath("vault.lock").unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from engram.errors import AccessDenied
 from engram.store.ports import DuplicateTurns, Store
 from engram.text.terms import identity_of
 from engram.types import Reader, Status, Turn
+from engram.values.entities import BeliefQuery
 from engram.values.episodes import FilledBox, SealReason
 from engram.values.query import Filter, JudgedQuestion
 
@@ -141,9 +142,9 @@ def test_a_newer_fact_supersedes_the_older_one_and_the_history_stays(store: Stor
     clock.advance(timedelta(days=30).total_seconds())
     new = remember(store, "Ada lives in Bergen", happened_at=clock.now())[0]
     assert store.memories.get(ME, [old.id])[0].status is Status.SUPERSEDED
-    current = store.facts.beliefs(ME, "ada")
+    current = store.facts.beliefs(ME, BeliefQuery(subject="ada"))
     assert [belief.object for belief in current] == ["bergen"]
-    assert {belief.object for belief in store.facts.beliefs(ME, "ada", past=True)} == {"oslo", "bergen"}
+    assert {belief.object for belief in store.facts.beliefs(ME, BeliefQuery(subject="ada", past=True))} == {"oslo", "bergen"}
     predicate = current[0].predicate
     assert [fact.object for fact in store.facts.by(ME, [new.key])] == ["bergen"]
     assert [fact.object for fact in store.facts.of(ME, ["ada"], most=9)] == ["bergen"]

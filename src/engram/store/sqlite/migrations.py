@@ -589,6 +589,17 @@ def _format_6(connection: apsw.Connection) -> None:
     )
 
 
+def _format_7(connection: apsw.Connection) -> None:
+    """Add the strength and the teller of facts, and the end that a fact was stated with."""
+    connection.execute(
+        """
+        ALTER TABLE facts ADD COLUMN strength TEXT NOT NULL DEFAULT '';
+        ALTER TABLE facts ADD COLUMN teller TEXT NOT NULL DEFAULT '';
+        ALTER TABLE facts ADD COLUMN bound INTEGER;
+        """
+    )
+
+
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("the first tables", _first_tables),
     ("turns, and where memories come from", _turns),
@@ -596,12 +607,13 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("who was heard", _format_4),
     ("what happens at rest", _format_5),
     ("the words of a statement", _format_6),
+    ("the evidence of facts", _format_7),
 )
 
 _PATIENCE_MS = 600_000
 """Time a process waits for the migration of another: as long as a large vault may take."""
 
-VERSION = 6
+VERSION = 7
 """The version of this release: the number of migrations."""
 
 

@@ -30,6 +30,7 @@ _CODES = word_set("email e-mail address url host hostname region username handle
 _OWN_NAMES = word_set("restaurant cafe gym book movie film song band show series")  # of which some end in 's
 _ACTIVITIES = word_set("hobby sport job subject")
 _KINDS = word_set("diet status theme")  # whose values are adjectives
+_PROPERTIES = word_set("title role color colour size time pronouns mood allergy goal schedule shift cadence tag note mail")
 _TONGUES = word_set("language subject major")
 _HOW = word_set("""
     able absent afraid alive alone amazing angry annoyed annoying anxious asleep available awake aware away awesome awful bad
@@ -143,6 +144,11 @@ def is_value(attribute: str, said: str) -> bool:
             what == "team" and is_name(plain) and plain.lower().split(" ")[0] in GIVEN_NAMES
         )
     return not of_class and len(plain.split(" ")) <= 5 and not (plain[0].isdigit() and bool(_RELATIVE.search(plain)))
+
+
+def is_property(attribute: str) -> bool:
+    """Return True for an attribute whose values are no names: a measure, a day, a code, a state, an occupation."""
+    return attribute.split(" ")[-1] in _MEASURED | _DATED | _CODES | _ACTIVITIES | _KINDS | _PROPERTIES
 
 
 def is_name(said: str) -> bool:
