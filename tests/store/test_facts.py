@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -271,3 +273,25 @@ def test_a_stated_fact_of_the_store_keeps_its_evidence(mem: Engram) -> None:
     (kept,) = mem._vault.store.memories.add(mem.reader, [Memory(text="The user lives in Rome.")])
     (belief,) = mem.beliefs("the user")
     assert (belief.memory, belief.strength, belief.weight) == (kept.id, Strength.STATED, kept.confidence)
+
+
+BELIEFS = list(csv.DictReader((Path(__file__).parents[1] / "labelled" / "beliefs.csv").read_text(encoding="utf-8").splitlines()))
+"""Pairs of statements: a change, a report that contests, and look-alikes. They were written before the rules that read them."""
+
+
+def effect(mem: Engram, number: int, earlier: str, later: str) -> str:
+    own = mem.as_reader(Reader(Scope(agent=f"case{number}")))
+    old, new = own.remember(earlier), own.remember(later)
+    links = {edge.kind for edge in own.edges(old.id)}
+    found = own.get(old.id)
+    assert found is not None
+    assert new.id != old.id
+    return "contest" if "contradicts" in links else "neither" if found.status is Status.ACTIVE and not links else "change"
+
+
+def test_changes_reports_and_look_alikes_are_told_apart_without_an_encoder(mem: Engram) -> None:
+    assert len(BELIEFS) == 60
+    found = Counter((row["effect"], effect(mem, n, row["earlier"], row["later"])) for n, row in enumerate(BELIEFS))
+    assert found["change", "change"] >= 11
+    assert found["contest", "contest"] >= 15
+    assert {pair for pair in found if pair[0] != pair[1] and pair[1] != "neither"} == set()
