@@ -16,6 +16,7 @@ import numpy as np
 from engram.capture.chunks import unnumbered
 from engram.capture.corrections import Said, heirs_of
 from engram.capture.pairs import PairCandidate, Related, is_later, may_pair, relations
+from engram.capture.slots import share_a_slot, sharing, slots_of
 from engram.capture.statements import Statement
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embedders import Embedder, Vectors
@@ -115,7 +116,16 @@ def sift(
     near = _near(index, reader, candidates, comparison.pairs.neighbours)
     mine = _own_neighbours(store, index, reader, candidates, near, comparison)
     twins = _twins(candidates, mine, weights)
-    related, notes = relations(comparison.reader, _pairs(candidates, mine, comparison), comparison.pairs)
+    slots = {
+        number: slots_of(one.statement.proposition.words, one.statement.proposition.speaker, one.facts)
+        for number, one in enumerate(candidates)
+        if not one.is_echo
+    }
+    pairs = [
+        *_pairs(candidates, mine, comparison),
+        *_slot_pairs(candidates, slots, sharing(store, replace(reader, policy=Policy.OWN), slots), comparison),
+    ]
+    related, notes = relations(comparison.reader, pairs, comparison.pairs)
     heirs = heirs_of(store, index, reader, (one.as_said for one in candidates), weights)
     batch = _Batch(len(candidates))
     by_digest: dict[bytes, Candidate] = {}
@@ -184,6 +194,31 @@ def _pairs(
                     yield PairCandidate(number, later, known[place], earlier.statement.proposition, float(cosines[place]))
 
 
+def _slot_pairs(
+    candidates: Sequence[Candidate],
+    slots: Mapping[int, Sequence[Fact]],
+    known: Mapping[int, Sequence[Memory]],
+    comparison: Comparison,
+) -> Iterator[PairCandidate[str | int]]:
+    """Yield the pairs of each statement with memories and with earlier statements of the batch that share a slot with it."""
+    earlier_ones: dict[tuple[str, str], list[int]] = {}
+    for number, stated in slots.items():
+        candidate = candidates[number]
+        later = candidate.statement.proposition
+        for memory in known.get(number, ()):
+            day = _one_day(candidate.day, day_of(memory))
+            if day and may_pair(later, memory, comparison.pairs) and is_later(candidate.at, memory):
+                yield PairCandidate(number, later, memory.id, memory, 1.0, of_slot=True)
+        own, most = [(fact.subject, fact.predicate) for fact in stated], comparison.pairs.most_of_slot
+        for other in dict.fromkeys(other for slot in own for other in earlier_ones.get(slot, [])[-most:]):
+            earlier = candidates[other]
+            apart = earlier.turn != candidate.turn and _one_day(candidate.day, earlier.day)
+            if apart and share_a_slot(stated, slots[other]) and may_pair(later, earlier.statement.proposition, comparison.pairs):
+                yield PairCandidate(number, later, other, earlier.statement.proposition, 1.0, of_slot=True)
+        for slot in own:
+            earlier_ones.setdefault(slot, []).append(number)
+
+
 def _echoed(known: Mapping[bytes, str], candidate: Candidate) -> str | None:
     """Return the id of a memory whose words the candidate quotes."""
     return next((known[digest] for digest in candidate.quoted if digest in known), None)
@@ -240,10 +275,16 @@ def known_as(memory: Memory, said: Said) -> list[bytes]:
 
 
 def compared(
-    store: Store, index: LiveIndex | None, reader: Reader, memory: Memory, said: Said, comparison: Comparison
+    store: Store,
+    index: LiveIndex | None,
+    reader: Reader,
+    memory: Memory,
+    said: Said,
+    comparison: Comparison,
+    stated: Sequence[Fact] | None = None,
 ) -> tuple[str | None, float, tuple[Replacement, ...]]:
     """Return the id of a memory of the reader's scope that says the same in other words; else None, the surprise, and the
-    memories that the statement replaces."""
+    memories that the statement replaces. `stated`: its facts, if they are known."""
     vector, weights = said.vector, comparison.words
     here = replace(reader, policy=Policy.OWN)
     found = (
@@ -265,6 +306,13 @@ def compared(
         for one in neighbours
         if memory.kind is not Kind.SKILL and may_pair(memory, one, comparison.pairs)
     ]
+    if memory.kind is not Kind.SKILL:
+        slots = {0: slots_of(memory.words, memory.speaker, stated)}
+        pairs += [
+            PairCandidate(0, memory, one.id, one, 1.0, of_slot=True)
+            for one in sharing(store, here, slots).get(0, ())
+            if may_pair(memory, one, comparison.pairs) and _one_day(day_of(memory), day_of(one))
+        ]
     related = relations(comparison.reader, pairs, comparison.pairs)[0].get(0, [])
     twin = next((one.place for one in related if one.relation is Relation.SAME), None)
     if twin is not None:

@@ -405,10 +405,9 @@ class Observer:
             heirs = heirs_of(self._store, self._tools.index, here, [said], self._live.tuned(DuplicateWeights))
             if heirs:
                 return heirs[0]
+        comparison = comparison_of(self._live, self._tools.embedder)
         twin, surprise, replaces = (
-            compared(self._store, self._tools.index, reader, memory, said, comparison_of(self._live, self._tools.embedder))
-            if names
-            else (None, 0.0, ())
+            compared(self._store, self._tools.index, reader, memory, said, comparison, stated) if names else (None, 0.0, ())
         )
         if twin is not None and stated is None:
             return self._remember_again(reader, memory, twin, timeout, receipt, tier, stated)

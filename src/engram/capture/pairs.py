@@ -1,11 +1,13 @@
 """Compare new statements with the nearest memories and with each other: which say the same, and which replace an earlier one.
 
 Comes in: statements with their neighbours. Goes out: for each, the relations that the pair model is sure enough of
-(`rules/pairs.py`). Few pairs are read: those of one owner that are near by meaning, the nearest first.
+(`rules/pairs.py`). Few pairs are read, all of one owner: those that are near by meaning, the nearest first, and those that share
+a slot.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
@@ -28,13 +30,17 @@ _SLACK = timedelta(days=1)
 
 @frozen
 class PairCandidate(Generic[Place]):
-    """Two statements that may have to do with each other: the number of the later one, and the place of the earlier one."""
+    """Two statements that may have to do with each other: the number of the later one, and the place of the earlier one.
+
+    of_slot: they share a slot, whatever their cosine is.
+    """
 
     number: int
     later: Statement
     place: Place
     earlier: Statement
     cosine: float
+    of_slot: bool = False
 
 
 @frozen
@@ -89,10 +95,12 @@ def relations(
 
 
 def chosen(candidates: Iterable[PairCandidate[Place]], weights: PairWeights) -> Sequence[PairCandidate[Place]]:
-    """Return the pairs to read: of each later statement the nearest few."""
-    nearest: dict[int, list[PairCandidate[Place]]] = {}
-    for pair in sorted(candidates, key=lambda pair: -pair.cosine):
-        own = nearest.setdefault(pair.number, [])
-        if len(own) < weights.most_at_once:
-            own.append(pair)
-    return [pair for number in sorted(nearest) for pair in nearest[number]]
+    """Return the pairs to read: of each later statement the nearest few, and a few that share a slot with it."""
+    taken: dict[int, dict[Place, PairCandidate[Place]]] = {}
+    room: Counter[tuple[int, bool]] = Counter()
+    for pair in sorted(candidates, key=lambda pair: (pair.of_slot, -pair.cosine)):
+        own, most = taken.setdefault(pair.number, {}), weights.most_of_slot if pair.of_slot else weights.most_at_once
+        if pair.place not in own and room[pair.number, pair.of_slot] < most:
+            own[pair.place] = pair
+            room[pair.number, pair.of_slot] += 1
+    return [pair for number in sorted(taken) for pair in taken[number].values()]

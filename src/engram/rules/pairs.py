@@ -36,6 +36,7 @@ class PairWeights:
     neighbours: int = 10  # nearest memories that a statement is compared with
     least_likeness: float = 0.62  # likeness from which two statements may have to do with each other: cosine over background
     most_at_once: int = 1  # pairs of a statement that are read while it is captured
+    most_of_slot: int = 1  # pairs besides these that share a slot
     most_at_rest: int = 10  # pairs of a statement that are read at rest
     longest: int = 280  # characters: a longer text is no single statement
     same: float = 0.91

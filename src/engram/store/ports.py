@@ -364,8 +364,10 @@ class FactsPort(Protocol):
         Facts that are only heard or supposed are left out. as_of: those that held at that time.
         """
 
-    def sharing(self, reader: Reader, slots: Sequence[tuple[str, str]], *, most: int) -> dict[tuple[str, str], list[int]]:
-        """Return for each slot, a subject and a predicate, the keys of the latest memories that give it a single value."""
+    def sharing(
+        self, reader: Reader, slots: Sequence[tuple[str, str]], *, most: int
+    ) -> dict[tuple[str, str], list[tuple[int, str]]]:
+        """Return for each slot, a subject and a predicate, the latest memories that give it a single value: key and value."""
 
     def state(self, reader: Reader, memory_id: str, stated: Sequence[Fact], *, receipt: ReceiptRequest | None = None) -> Memory:
         """Add facts to a memory that stands, with all that follows from them; they replace those of the same slots."""

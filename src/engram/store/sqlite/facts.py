@@ -262,13 +262,17 @@ class Facts:
         with self._gate.read(reader, "relations") as connection:
             return _around(connection, readable(reader), names, predicates, as_of is not None, moment, most) if names else []
 
-    def sharing(self, reader: Reader, slots: Sequence[tuple[str, str]], *, most: int) -> dict[tuple[str, str], list[int]]:
-        """Return for each slot the keys of the latest memories that give it a single value."""
+    def sharing(
+        self, reader: Reader, slots: Sequence[tuple[str, str]], *, most: int
+    ) -> dict[tuple[str, str], list[tuple[int, str]]]:
+        """Return for each slot the keys of the latest memories that give it a single value, with that value."""
         with self._gate.read(reader, "relations") as connection:
-            found: dict[tuple[str, str], list[int]] = {}
+            found: dict[tuple[str, str], list[tuple[int, str]]] = {}
             for start in range(0, len(slots), AT_ONCE // 2):
-                for subject, said, key in _sharing(connection, readable(reader), slots[start : start + AT_ONCE // 2], most):
-                    found.setdefault((subject, said), []).append(key)
+                for subject, said, key, thing in _sharing(
+                    connection, readable(reader), slots[start : start + AT_ONCE // 2], most
+                ):
+                    found.setdefault((subject, said), []).append((key, thing))
             return found
 
     def state(self, reader: Reader, memory_id: str, stated: Sequence[Fact], *, receipt: ReceiptRequest | None = None) -> Memory:
@@ -430,7 +434,7 @@ def _around(
 
 def _sharing(
     connection: apsw.Connection, seen: Visibility, slots: Sequence[tuple[str, str]], most: int
-) -> list[tuple[str, str, int]]:
+) -> list[tuple[str, str, int, str]]:
     visible, values = predicate(seen, "m.scope")
     in_scope, scopes = predicate(seen, "a.scope")
     rows: list[Any] = connection.execute(
@@ -441,8 +445,8 @@ def _sharing(
                   UNION
                  SELECT slots.subject, slots.predicate, b.name FROM slots
                   CROSS JOIN aliases AS a ON a.name = slots.subject AND {in_scope} CROSS JOIN aliases AS b ON b.entity = a.entity)
-        SELECT subject, predicate, memory FROM (
-            SELECT c.subject, c.predicate, f.memory,
+        SELECT subject, predicate, memory, value FROM (
+            SELECT c.subject, c.predicate, f.memory, {sealed.read_side("facts", "object", "f")} AS value,
                    row_number() OVER (PARTITION BY c.subject, c.predicate ORDER BY f.memory DESC) AS place
               FROM called AS c CROSS JOIN facts AS f ON f.subject = c.name AND f.predicate = c.predicate
              CROSS JOIN memories AS m ON m.key = f.memory
