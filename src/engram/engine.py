@@ -232,7 +232,9 @@ class Engram:
     undo_entity_decision = verb(entities_verbs.undo_entity_decision)
     entity_decisions = verb(entities_verbs.entity_decisions)
     learn = verb(facts_verbs.learn)
+    unlearn = verb(facts_verbs.unlearn)
     beliefs = verb(facts_verbs.beliefs)
+    path = verb(facts_verbs.path)
 
     # what is known
     gaps = verb(gaps_verbs.gaps)

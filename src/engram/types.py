@@ -43,6 +43,7 @@ from engram.values.memories import Replacement as Replacement
 from engram.values.memories import Space as Space
 from engram.values.memories import Status as Status
 from engram.values.memories import StatusChange as StatusChange
+from engram.values.memories import Strength as Strength
 from engram.values.memories import TextHit as TextHit
 from engram.values.memories import ValueSequence as ValueSequence
 from engram.values.memories import Version as Version

@@ -569,8 +569,9 @@ def test_long_turns_are_read_in_several_requests(clock: HandClock, tmp_path: Pat
     assert max(map(len, prompts)) < 40_000
 
 
-def fact(subject: str, predicate: str, thing: str, *, many: bool = False, over: bool = False) -> dict[str, Any]:
-    return {"subject": subject, "predicate": predicate, "object": thing, "many": many, "over": over}
+def fact(subject: str, predicate: str, thing: str, *, many: bool = False, over: bool = False, **more: str) -> dict[str, Any]:
+    fact = {"subject": subject, "predicate": predicate, "object": thing, "many": many, "over": over}
+    return {**fact, "since": None, "until": None, "teller": "", **more}
 
 
 def test_statements_of_a_model_yield_facts_and_entities(server: Server, clock: HandClock, tmp_path: Path) -> None:
@@ -591,6 +592,23 @@ def test_statements_of_a_model_yield_facts_and_entities(server: Server, clock: H
         past = {one.object: one for one in mem.beliefs("Ada Quist", past=True)}
         assert past.keys() == {"harbour desk", "ferry desk"}, "nobody spoke of a vault"
         assert (past["harbour desk"].status, past["harbour desk"].memory in old.ids) == ("retracted", True)
+
+
+def test_a_model_gives_the_interval_of_a_slot_and_who_says_so(server: Server, clock: HandClock, tmp_path: Path) -> None:
+    facts = [
+        fact("Ada Quist", "manned", "harbour desk", since="2019-01-01", until="2021-01-01"),
+        fact("Ada Quist", "mans", "ferry desk", teller="Tom"),
+        fact("Ada Quist", "wants", "harbour desk", teller="Nobody Spoken Of"),
+    ]
+    server.reply = speaking(statements("Ada Quist manned the harbour desk and wants it back", facts=facts))
+    with open_with(tmp_path / "v", clock, llm="openai:m", llm_url=f"{server.url}/v1") as mem:
+        said = "The harbour desk was manned by Ada Quist for years and she wants it back; the ferry desk she mans, says Tom."
+        mem.ingest([Turn(said, session="s")])
+        found = {one.predicate: one for one in mem.beliefs("Ada Quist", past=True)}
+        assert [one and one.year for one in (found["manned"].since, found["manned"].until)] == [2019, 2021]
+        assert found["manned"].status == "past"
+        assert (found["mans"].strength, found["mans"].teller) == ("hearsay", "tom")
+        assert found["wants"].teller == ""
 
 
 def test_a_corrected_memory_is_not_restored_by_a_model(server: Server, clock: HandClock, tmp_path: Path) -> None:

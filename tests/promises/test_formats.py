@@ -118,6 +118,14 @@ def test_a_vault_of_the_seventh_format_has_mentions_with_their_words_and_decisio
         assert mem.check() == []
 
 
+def test_a_vault_of_the_seventh_format_has_the_interval_the_evidence_and_the_teller_of_a_fact(tmp_path: Path) -> None:
+    shutil.copytree(KEPT / "format-7", tmp_path / "vault")
+    with open_vault(tmp_path / "vault") as mem:
+        (belief,) = mem.beliefs("Ada", past=True)
+        assert (belief.object, belief.since, belief.until) == (make.HEARD.object, make.HEARD.since, make.HEARD.until)
+        assert (belief.strength, belief.teller) == (make.HEARD.strength, make.HEARD.teller)
+
+
 @pytest.mark.parametrize("number", range(1, migrations.VERSION + 1))
 def test_memories_of_an_older_release_are_sealed_and_screened_and_read_as_before(tmp_path: Path, number: int) -> None:
     """V6, C8, C9: one page at a time; only tier, screening version and flag may differ afterwards."""

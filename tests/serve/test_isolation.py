@@ -129,7 +129,12 @@ def attempts(hers: Hers, mine: str) -> Mapping[str, Sequence[Mapping[str, Any]]]
         "decide_entity": [{"name": WORD, "action": "alias", "other": "mine"}],
         "undo_entity_decision": [{"id": hers.decision}],
         "entity_decisions": [{}, {"name": WORD}],
-        "learn": [{"subject": WORD, "predicate": "works at", "object": "nowhere"}],
+        "learn": [
+            {"subject": WORD, "predicate": "works at", "object": "nowhere"},
+            {"subject": WORD, "predicate": "works at", "object": "nowhere", "memory": hers.memory},
+        ],
+        "unlearn": [{**one, "subject": WORD, "predicate": "works at"} for one in by_id],
+        "path": [{"start": WORD, "end": SECRET}, {"start": SECRET, "end": WORD}],
         "beliefs": [{"subject": WORD, "past": True, "inferred": True}],
         "begin_episode": [{"goal": f"Deploy {WORD}", "caused_by": [hers.episode]}, {"goal": "x y", "skill": hers.skill}],
         "record": [{**one, "type": "did", "text": "meddled"} for one in by_id],

@@ -14,7 +14,7 @@ from engram.serve.operations import OPERATIONS
 
 VERBS = """
     remember observe ingest dropped keep  recall context reason  get list update forget restore pin relate feedback
-    learn beliefs traverse  episode episodes  skills  entity entities timeline  working
+    learn unlearn beliefs path traverse  episode episodes  skills  entity entities timeline  working
     consolidate dream gaps knows  export import_ purge backup  explain audit health doctor  as_reader close
 """
 COMMANDS = """

@@ -173,7 +173,7 @@ def test_a_much_less_certain_fact_contests_and_does_not_supersede(mem: Engram) -
     )
     assert store.memories.get(reader, [sure.id])[0].status is Status.ACTIVE
     assert [(edge.source, edge.kind) for edge in mem.edges(sure.id)] == [(doubtful.id, "contradicts")]
-    assert {one.object: one.status for one in mem.beliefs("the user")} == {"rome": "held", "oslo": "retracted"}
+    assert {one.object: one.status for one in mem.beliefs("the user")} == {"rome": "held", "oslo": "contested"}
 
 
 def test_a_fact_can_be_stored_directly_with_learn(mem: Engram) -> None:
@@ -225,7 +225,7 @@ def test_a_corroborated_fact_is_superseded_only_by_a_second_witness(mem: Engram,
         old = mem.remember("The office is owned by Ann.")
     new = mem.get(mem.import_(hearsay).ids[0])
     assert mem.get(old.id).status is Status.ACTIVE
-    assert {one.object: one.status for one in mem.beliefs("the office")} == {"bert": "retracted", "ann": "held"}
+    assert {one.object: one.status for one in mem.beliefs("the office")} == {"bert": "contested", "ann": "held"}
     for _ in range(2):
         mem.remember("The office is owned by Bert.")
     assert mem.get(old.id).status is Status.SUPERSEDED

@@ -37,6 +37,7 @@ PLAIN = {
     "entities": {"name", "kind"},
     "entity_decisions": {"id", "action", "body"},  # the body is always sealed
     "episodes": {"outcome"},
+    "facts": {"strength"},
     "feedback": {"digest", "vector"},
     "memories": {"id", "kind", "category", "source", "status", "session", "speaker", "tier"},
     "meta": {"name", "value"},
@@ -99,6 +100,7 @@ def everything(mem: Engram, said: str) -> None:
     mem.restore(one.id)
     mem.learn("Ann", "has", said)
     mem.learn(said, "belongs to", "Ann")
+    mem.learn("Ann", "likes", "tea", teller=said)
     mem.observe(Turn(f"I told you of {said} yesterday.", session="s"), Turn("Yes, that is noted down.", session="s"))
     for outcome in ("success", "success", "success", "failure"):
         with mem.episode(f"Settle {said}", participants=("Ann",)) as course:
@@ -127,7 +129,8 @@ def test_a_confidential_number_is_in_no_column_in_plaintext(mem: Engram) -> None
     assert not seen(mem, CARD, "4111")
     assert mem.skills(), "there was a skill to be learned"
     assert mem.warnings(), "and a warning"
-    assert [one.object for one in mem.beliefs("Ann")] == [f"card {CARD}"]
+    assert [one.object for one in mem.beliefs("Ann", "has")] == [f"card {CARD}"]
+    assert [one.teller for one in mem.beliefs("Ann", "likes")] == [f"card {CARD}"]
 
 
 def test_all_that_belongs_to_a_sealed_memory_reads_as_it_was_written(mem: Engram) -> None:

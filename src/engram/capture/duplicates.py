@@ -16,6 +16,7 @@ import numpy as np
 from engram.capture.chunks import unnumbered
 from engram.capture.corrections import Said, heirs_of
 from engram.capture.pairs import Comparison, PairCandidate, Related, echoes, is_later, may_echo, may_pair, relations
+from engram.capture.slots import share_a_slot, sharing, slots_of
 from engram.capture.statements import Statement
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embedders import Vectors
@@ -102,7 +103,16 @@ def sift(
     near = _near(index, reader, candidates, comparison.pairs.neighbours)
     mine = _own_neighbours(store, index, reader, candidates, near, comparison)
     twins = _twins(candidates, mine, weights)
-    related = relations(comparison.reader, _pairs(candidates, mine, comparison), comparison.pairs)
+    slots = {
+        number: slots_of(one.statement.proposition.words, one.statement.proposition.speaker, one.facts)
+        for number, one in enumerate(candidates)
+        if not one.is_echo
+    }
+    pairs = [
+        *_pairs(candidates, mine, comparison),
+        *_slot_pairs(candidates, slots, sharing(store, replace(reader, policy=Policy.OWN), slots), comparison),
+    ]
+    related = relations(comparison.reader, pairs, comparison.pairs)
     echoed = echoes(comparison.reader, _pairs(candidates, mine, comparison, of_assistants=True), comparison.pairs)
     heirs = heirs_of(store, index, reader, (one.as_said for one in candidates), comparison)
     batch = _Batch(len(candidates))
@@ -199,6 +209,30 @@ def _pairs(
                     yield PairCandidate(number, later, known[place], earlier.statement.proposition, float(cosines[place]))
 
 
+def _slot_pairs(
+    candidates: Sequence[Candidate],
+    slots: Mapping[int, Sequence[Fact]],
+    known: Mapping[int, Sequence[Memory]],
+    comparison: Comparison,
+) -> Iterator[PairCandidate[str | int]]:
+    """Yield the pairs of each statement with memories and with earlier statements of the batch that share a slot with it."""
+    earlier_ones: dict[tuple[str, str], list[int]] = {}
+    for number, stated in slots.items():
+        candidate = candidates[number]
+        later = candidate.statement.proposition
+        for memory in known.get(number, ()):
+            if may_pair(later, memory, comparison.pairs) and is_later(candidate.at, memory):
+                yield PairCandidate(number, later, memory.id, memory, 1.0, of_slot=True)
+        own, most = [(fact.subject, fact.predicate) for fact in stated], comparison.pairs.most_at_once
+        for other in dict.fromkeys(other for slot in own for other in earlier_ones.get(slot, [])[-most:]):
+            earlier = candidates[other]
+            apart = earlier.turn != candidate.turn
+            if apart and share_a_slot(stated, slots[other]) and may_pair(later, earlier.statement.proposition, comparison.pairs):
+                yield PairCandidate(number, later, other, earlier.statement.proposition, 1.0, of_slot=True)
+        for slot in own:
+            earlier_ones.setdefault(slot, []).append(number)
+
+
 def _echoed(known: Mapping[bytes, str], candidate: Candidate) -> str | None:
     """Return the id of a memory whose words the candidate quotes."""
     return next((known[digest] for digest in candidate.quoted if digest in known), None)
@@ -267,9 +301,15 @@ class Compared:
 
 
 def compared(
-    store: Store, index: LiveIndex | None, reader: Reader, memory: Memory, said: Said, comparison: Comparison
+    store: Store,
+    index: LiveIndex | None,
+    reader: Reader,
+    memory: Memory,
+    said: Said,
+    comparison: Comparison,
+    stated: Sequence[Fact] | None = None,
 ) -> Compared:
-    """Return what a statement does to the memories of the reader's scope."""
+    """Return what a statement does to the memories of the reader's scope. `stated`: its facts, if they are known."""
     vector, weights = said.vector, comparison.words
     here = replace(reader, policy=Policy.OWN)
     found = (
@@ -294,6 +334,13 @@ def compared(
         and may_pair(memory, one, comparison.pairs)
         and (comparison.trusted or is_later(memory.happened_at, one))
     ]
+    if memory.kind is not Kind.SKILL:
+        slots = {0: slots_of(memory.words, memory.speaker, stated)}
+        pairs += [
+            PairCandidate(0, memory, one.id, one, 1.0, of_slot=True)
+            for one in sharing(store, here, slots).get(0, ())
+            if may_pair(memory, one, comparison.pairs)
+        ]
     related = relations(comparison.reader, pairs, comparison.pairs)
     own = related.found.get(0, [])
     twin = next((one.place for one in own if one.relation is Relation.SAME), None)

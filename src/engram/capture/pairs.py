@@ -1,7 +1,7 @@
 """Compare new statements with the nearest memories and with each other: which say the same, and which replace an earlier one.
 
 Comes in: statements with their neighbours. Goes out: for each, the relations that the pair model is sure enough of
-(`rules/pairs.py`). Few pairs are read: those of one owner that are near by meaning, the most promising ones.
+(`rules/pairs.py`). Few pairs are read, all of one owner: those that share a slot, and those near by meaning that promise most.
 """
 
 from __future__ import annotations
@@ -53,13 +53,17 @@ def comparison_of(live: LiveSettings, embedder: Embedder | None, *, trusted: boo
 
 @frozen
 class PairCandidate(Generic[Place]):
-    """Two statements that may have to do with each other: the number of the later one, and the place of the earlier one."""
+    """Two statements that may have to do with each other: the number of the later one, and the place of the earlier one.
+
+    of_slot: they share a slot, whatever their cosine is.
+    """
 
     number: int
     later: Statement
     place: Place
     earlier: Statement
     cosine: float
+    of_slot: bool = False
 
 
 @frozen
@@ -159,13 +163,14 @@ def chosen(candidates: Iterable[PairCandidate[Place]], weights: PairWeights) -> 
 
 def _ranked(candidates: Iterable[PairCandidate[Place]]) -> list[tuple[float, PairCandidate[Place]]]:
     """Return pairs with their odds, the most promising first."""
-    return sorted(((promise(pair.earlier, pair.later), pair) for pair in candidates), key=lambda one: -one[0])
+    odds = ((promise(pair.earlier, pair.later, of_slot=pair.of_slot), pair) for pair in candidates)
+    return sorted(odds, key=lambda one: -one[0])
 
 
 def _best(ranked: Sequence[tuple[float, PairCandidate[Place]]], weights: PairWeights) -> Sequence[PairCandidate[Place]]:
-    best: dict[int, list[PairCandidate[Place]]] = {}
+    best: dict[int, dict[Place, PairCandidate[Place]]] = {}
     for odds, pair in ranked:
-        own = best.setdefault(pair.number, [])
+        own = best.setdefault(pair.number, {})
         if odds >= weights.promising and len(own) < weights.most_at_once:
-            own.append(pair)
-    return [pair for number in sorted(best) for pair in best[number]]
+            own.setdefault(pair.place, pair)
+    return [pair for number in sorted(best) for pair in best[number].values()]

@@ -27,6 +27,7 @@ from engram.values.episodes import EPISODE
 from engram.values.frozen import replace
 
 _NEIGHBOURS = 10
+_OF_SLOT = 3
 _POSTINGS = 2000
 
 
@@ -125,7 +126,10 @@ def _preference(memory: Memory) -> tuple[bool, int, int, int, int]:
 def _neighbours(context: JobContext, memories: Sequence[Memory]) -> Iterable[tuple[Memory, list[Memory]]]:
     """Yield each memory with its neighbours in the same scope."""
     for group in by_scope(memories):
-        keys = _neighbour_keys(context, group)
+        keys = [
+            list(dict.fromkeys((*near, *of_slot)))
+            for near, of_slot in zip(_neighbour_keys(context, group), _of_slot(context, group), strict=True)
+        ]
         fetched = context.store.memories.fetch(
             context.scoped_to(group[0]), list(dict.fromkeys(key for near_keys in keys for key in near_keys))
         )
@@ -150,6 +154,19 @@ def _neighbour_keys(context: JobContext, group: Sequence[Memory]) -> list[list[i
         nearest.keys[nearest.scores >= least].tolist() if has_vector else _by_words(context, memory)
         for memory, nearest, has_vector in zip(group, results, complete, strict=True)
     ]
+
+
+def _of_slot(context: JobContext, group: Sequence[Memory]) -> list[list[int]]:
+    """Return the keys of memories that share a slot with each memory, in two queries; all memories are of one scope."""
+    reader = context.scoped_to(group[0])
+    ids = {memory.id: place for place, memory in enumerate(group)}
+    stated = context.store.facts.by(reader, [memory.key for memory in group])
+    slots = list(dict.fromkeys((fact.subject, fact.predicate) for fact in stated))
+    found = context.store.facts.sharing(reader, slots, most=_OF_SLOT) if slots else {}
+    keys: list[list[int]] = [[] for _ in group]
+    for fact in stated:
+        keys[ids[fact.memory]] += [key for key, _ in found.get((fact.subject, fact.predicate), ())]
+    return keys
 
 
 def _by_words(context: JobContext, memory: Memory) -> list[int]:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from engram.models.embedders import Embedder
 from engram.recall.selection import without_flagged
+from engram.rules.contradiction import WEAK
 from engram.rules.inference import Relation, infer, supports_inference
 from engram.rules.knowledge import buckets
 from engram.settings import LiveSettings
@@ -16,7 +17,8 @@ from engram.text.english.entities import PERSON, folded
 from engram.text.english.nicknames import is_short_form
 from engram.types import Memory, Reader
 from engram.values.edges import OUTDATING, REVISIONS
-from engram.values.entities import Belief, Entity, Profile, Revision, Timeline
+from engram.values.entities import Belief, BeliefQuery, Entity, Profile, RelatedFact, Revision, Timeline
+from engram.values.frozen import replace
 
 _SIMILAR = 0.8  # cosine from which two names that share a word, or the beginning of one, mean the same
 _SAME = 0.92  # without a shared word: "Portugal" and "Lisbon" have 0.86, "Postgres" and "PostgreSQL" 0.94
@@ -24,7 +26,7 @@ _STEM = 4  # letters at the beginning of a word that two names must share
 _NAMES = 200  # most frequent names that an unknown one is compared with
 _CORRECTIONS = 5  # corrections of corrections that a timeline follows back
 _SELF = ("i", "me", "myself", "we")
-_HOPS, _SUBJECTS = 4, 64  # premises after the first, and subjects read, for inferred beliefs
+_HOPS, _SUBJECTS, _MOST = 4, 64, 1000  # premises after the first, subjects read, and facts of a step, for inferred beliefs
 
 
 class EntityLookup:
@@ -45,24 +47,18 @@ class EntityLookup:
         if found is None:
             return None
         entity, keys = found
-        facts = self.beliefs(entity.name, past=True)
+        facts = self.beliefs(BeliefQuery(subject=entity.name, past=True))
         roles, holders = self._store.entities.roles(self._reader, name)
         return Profile(
             entity,
-            tuple(fact for fact in facts if fact.until is None and fact.status != "retracted"),
+            tuple(fact for fact in facts if fact.status in _PRESENT),
             tuple(self._store.entities.cooccurring(self._reader, entity.name)),
             tuple(self._sound(self._store.memories.fetch(self._reader, keys[: 2 * limit]))[:limit]),
             tuple(roles),
             tuple(holders),
-            tuple(fact for fact in facts if fact.until is not None or fact.status == "retracted"),
-            tuple(self._naming(entity)),
+            tuple(fact for fact in facts if fact.status not in _PRESENT),
+            tuple(self._stated(BeliefQuery(subject=entity.name, backwards=True))),
         )
-
-    def _naming(self, entity: Entity) -> list[Belief]:
-        """Return the facts of others that name an entity as their object."""
-        names = list(dict.fromkeys((folded(entity.name), *entity.names)))
-        related = self._store.facts.of(self._reader, names, backwards=True, most=_NAMES)
-        return [Belief(*fact[:3], "held", fact.confidence, None, None, fact.memory) for fact in related]
 
     def _full_name(self, name: str) -> str | None:
         """Return the name of the one person whom a short form may mean."""
@@ -134,35 +130,38 @@ class EntityLookup:
             latest = [memory.id for memory in older]
         return list(known.values()), list(revisions)
 
-    def beliefs(self, subject: str, *, past: bool = False, inferred: bool = False) -> list[Belief]:
-        """Return the facts of a subject, newest first; `past`: also former ones; `inferred`: also those that follow from them."""
-        subject = "the user" if folded(subject) in _SELF else subject
-        held = self._stated(subject, past)
-        return [*held, *self._inferred(subject, held)] if inferred else held
+    def beliefs(self, asked: BeliefQuery, *, inferred: bool = False) -> list[Belief]:
+        """Return the facts of a subject, newest first. `inferred`: also those that follow from them."""
+        asked = replace(asked, subject="the user") if folded(asked.subject) in _SELF else asked
+        stated = self._stated(asked)
+        if not inferred:
+            return stated
+        held = self._stated(BeliefQuery(subject=asked.subject)) if asked.predicate or asked.as_of or asked.past else stated
+        more = self._inferred(asked.subject, held)
+        return [*stated, *(one for one in more if asked.predicate in ("", one.predicate))]
 
     def _inferred(self, subject: str, held: Sequence[Belief]) -> list[Belief]:
-        """Return the facts that follow from those of a subject and of the subjects that it is related to."""
-        beliefs: dict[str, Sequence[Belief]] = {folded(subject): held}
-        reached = [folded(subject)]
+        """Return the facts that follow from those of a subject and of the subjects that it is related to, a query per step."""
+        start = folded(subject)
+        premises = [RelatedFact(start, one.predicate, one.object, one.confidence, one.memory) for one in held if _is_premise(one)]
+        read, reached = {start}, [one.object for one in premises]
         for _ in range(_HOPS):
-            objects = [belief.object for name in reached for belief in beliefs[name] if _is_premise(belief)]
-            unread = dict.fromkeys(name for name in objects if name not in beliefs)
-            reached = list(unread)[: _SUBJECTS - len(beliefs)]
-            beliefs |= {name: self._stated(name, past=False) for name in reached}
-        relations = {
-            Relation(name, belief.predicate, belief.object, belief.confidence, belief.memory)
-            for name, stated in beliefs.items()
-            for belief in stated
-            if _is_premise(belief)
-        }
+            unread = [name for name in dict.fromkeys(reached) if name not in read][: _SUBJECTS - len(read)]
+            if not unread:
+                break
+            step = [one for one in self._store.facts.of(self._reader, unread, most=_MOST) if supports_inference(one.predicate)]
+            read.update(unread)
+            premises += step
+            reached = [one.object for one in step]
+        relations = {Relation(one.subject, one.predicate, one.object, one.confidence, one.memory) for one in premises}
         return [
-            Belief(fact.source, fact.kind, fact.target, "inferred", fact.confidence, None, None, "", fact.premises)
-            for fact in infer(relations, folded(subject))
+            Belief(fact.source, fact.kind, fact.target, "inferred", fact.confidence, None, None, "", fact.premises, "inferred")
+            for fact in infer(relations, start)
         ]
 
-    def _stated(self, subject: str, past: bool) -> list[Belief]:
+    def _stated(self, asked: BeliefQuery) -> list[Belief]:
         """Return the stored facts of a subject whose memory is not flagged."""
-        beliefs = self._store.facts.beliefs(self._reader, subject, past=past)
+        beliefs = self._store.facts.beliefs(self._reader, asked)
         memories = self._store.memories.get(self._reader, list({belief.memory for belief in beliefs}))
         sound = {memory.id for memory in self._sound(memories)}
         return [belief for belief in beliefs if belief.memory in sound]
@@ -172,7 +171,7 @@ class EntityLookup:
 
 
 def _is_premise(belief: Belief) -> bool:
-    return belief.status == "held" and supports_inference(belief.predicate)
+    return belief.status == "held" and supports_inference(belief.predicate) and belief.strength not in WEAK
 
 
 def _stems(name: str) -> set[str]:

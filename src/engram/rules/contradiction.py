@@ -3,8 +3,9 @@ table that is passed in.
 
 A fact is outdated by a newer one with the same subject and predicate and another object, if a subject has one such object at a
 time and both objects are of one type (`text/english/object_types.py`); or by a statement that it no longer holds. The newer fact
-wins unless its confidence is lower by more than `MARGIN`: then both are contested until corroboration decides. A fact about an
-earlier time than the known one outdates nothing: it held until then. The newer fact takes over a share of the older one's
+wins unless its evidence is weaker by more than `MARGIN`: then it stands beside the known one, contested, until corroboration
+decides. A fact about an earlier time than the known one outdates nothing: it held until then. Nor does a fact that was stated
+with an end. The newer fact takes over a share of the older one's
 confidence, because that the subject has such an object at all was known already.
 
 Two facts whose texts name the subject by names of which one is longer may be about two people: "Tom" is found under Tom Baker,
@@ -19,11 +20,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from engram.rules.entities import canonical
+from engram.rules.entities import canonical, set_kind
 from engram.store.rule_ports import FactTable
+from engram.text.english.entities import KINDS
 from engram.text.english.facts import facts as facts_in
 from engram.text.english.object_types import clash, covers, same
-from engram.types import Edge, Fact, Memory, Source
+from engram.text.english.slots import IS_A
+from engram.types import Edge, Fact, Memory, Source, Strength
 from engram.values.facts import CONTRADICTS, OUTDATES, PAST, SUPERSEDES, Consequences, FactOutcome, Occasion
 from engram.values.frozen import frozen, replace
 
@@ -34,6 +37,40 @@ _LATELY_DAYS = 62
 SOON_DAYS = 14  # appointments further apart than this are different appointments
 _SHORT = 160  # characters up to which a memory without a second clause says nothing but its facts
 _SECOND_CLAUSE = re.compile(r"\b(?:and|but|because|while|although|which)\b|;")
+
+
+_WEIGHTS = {
+    Strength.AXIOMATIC: (1.0, 0.0),
+    Strength.OBSERVED: (0.95, 0.0),
+    Strength.COMPUTED: (0.9, 0.0),
+    Strength.CONSENSUS: (0.7, 0.2),
+    Strength.STATED: (0.0, 1.0),
+    Strength.REPORTED: (0.4, 0.3),
+    Strength.INFERRED: (0.3, 0.4),
+    Strength.HYPOTHETICAL: (0.2, 0.0),
+    Strength.HEARSAY: (0.1, 0.0),
+}
+"""The weight of each strength: a constant, and the share of the confidence in the memory that is added (spec 001)."""
+
+WEAK = frozenset({Strength.HYPOTHETICAL, Strength.HEARSAY})
+"""Strengths of what is supposed or only heard: a premise of nothing."""
+
+_OF_SOURCE = {Source.ASSISTANT: Strength.REPORTED, Source.INFERRED: Strength.INFERRED}
+
+
+def strength_of(given: Strength | None, source: Source, corroborations: int) -> Strength:
+    """Return the strength of a belief: the given one, else that of its source. Several witnesses make a consensus."""
+    own = given or _OF_SOURCE.get(source, Strength.STATED)
+    return Strength.CONSENSUS if own is Strength.STATED and corroborations > 0 else own
+
+
+def weight_of(given: Strength | None, source: Source, confidence: float, corroborations: int) -> float:
+    """Return the strength of a belief as a number. Each witness removes a fifth of the doubt, as of the confidence itself."""
+    strength = strength_of(given, source, corroborations)
+    constant, share = _WEIGHTS[strength]
+    if strength is Strength.CONSENSUS and given is None:
+        return max(confidence, constant + share * confidence)
+    return constant + share * confidence if share else 1.0 - (1.0 - constant) * (1.0 - WITNESS) ** corroborations
 
 
 class Epistemic(StrEnum):
@@ -53,10 +90,11 @@ class Ruling(StrEnum):
 
 @frozen
 class FactClaim:
-    """A fact with its confidence, start and time of statement. `dated`: the start was stated, not assumed."""
+    """A fact with the weight of its evidence, its start and the time of the statement. `dated`: the start was stated, not
+    assumed."""
 
     fact: Fact
-    confidence: float
+    weight: float
     since: datetime | None = None
     said: datetime | None = None
     dated: bool = True
@@ -78,8 +116,10 @@ def ruling(new: FactClaim, old: FactClaim) -> Ruling:
         if new.fact.predicate == "scheduled" and abs(new.since - old.since).days > SOON_DAYS:
             return Ruling.STANDS
         if _earlier(new, old):
+            if old.weight < new.weight - MARGIN:
+                return Ruling.CONTESTED  # what is only heard since ends nothing
             return Ruling.PAST if new.fact.holds and new.since < old.since else Ruling.STANDS
-    return Ruling.OUTDATED if new.confidence >= old.confidence - MARGIN else Ruling.CONTESTED
+    return Ruling.OUTDATED if new.weight >= old.weight - MARGIN else Ruling.CONTESTED
 
 
 def _earlier(new: FactClaim, old: FactClaim) -> bool:
@@ -100,24 +140,26 @@ def transferred_confidence(confidence: float, outdated: Sequence[float]) -> floa
     return min(confidence + SHARE * max(outdated, default=0.0), 1.0)
 
 
-def epistemic_status(confidence: float, against: Sequence[float]) -> Epistemic:
-    """Return the status of a fact: contested while a contradicting fact has about the same confidence."""
-    strongest = max(against, default=0.0)
-    if strongest >= confidence + MARGIN:
-        return Epistemic.RETRACTED
-    return Epistemic.CONTESTED if against and strongest > confidence - MARGIN else Epistemic.HELD
+def epistemic_status(weight: float, against: Sequence[float]) -> Epistemic:
+    """Return the status of a fact that has not ended: contested, unless all facts that contradict it are much weaker."""
+    return Epistemic.CONTESTED if against and max(against) >= weight - MARGIN else Epistemic.HELD
 
 
-def record(table: FactTable, memory: Memory, facts: Sequence[Fact]) -> list[FactOutcome]:
+def record(table: FactTable, memory: Memory, facts: Sequence[Fact], first: int = 0) -> list[FactOutcome]:
     """Store the facts of a memory, end those that they outdate, and return the outcomes for other memories.
 
-    The outcome `past` counts only if the memory states nothing that still holds.
+    The outcome `past` counts only if the memory states nothing that still holds. first: the number of the first of the facts.
     """
     outcomes: dict[str, FactOutcome] = {}
-    since = _since(memory)
-    for number, stated in enumerate(facts):
+    for number, stated in enumerate(facts, first):
         fact = replace(stated, subject=canonical(table.entities, stated.subject))
-        ended = None if fact.holds else since
+        if fact.predicate == IS_A and fact.object in KINDS and fact.holds and fact.strength not in WEAK:
+            set_kind(table.entities, fact.subject, fact.object)
+        since = fact.since or _since(memory)
+        if is_past(fact, memory):
+            table.put(memory, number, fact, fact.since, fact.until)
+            continue
+        ended = fact.until if fact.holds else since
         for outcome in _outcomes(table, memory, fact, stated.subject):
             if outcome.link == PAST:
                 ended = outcome.since if ended is None or outcome.since is None else min(ended, outcome.since)
@@ -128,12 +170,21 @@ def record(table: FactTable, memory: Memory, facts: Sequence[Fact]) -> list[Fact
     return [outcome for outcome in outcomes.values() if outcome.link != PAST or spent]
 
 
+def is_past(fact: Fact, memory: Memory) -> bool:
+    """True if a fact was stated with an end that was over when its memory was learned: it outdates nothing."""
+    return fact.until is not None and (memory.learned_at is None or fact.until <= memory.learned_at)
+
+
+def may_replace(fact: Fact, memory: Memory) -> bool:
+    """True if a stated fact can end another: it is the only one of its slot, not over, and more than heard or supposed."""
+    return fact.single and fact.strength not in WEAK and not is_past(fact, memory)
+
+
 def record_derived(table: FactTable, memory: Memory, facts: Sequence[Fact]) -> None:
     """Store the facts of a memory that was derived from others: they outdate nothing."""
-    since = _since(memory)
     for number, fact in enumerate(facts):
-        subject = canonical(table.entities, fact.subject)
-        table.put(memory, number, replace(fact, subject=subject), since, None if fact.holds else since)
+        subject, since = canonical(table.entities, fact.subject), fact.since or _since(memory)
+        table.put(memory, number, replace(fact, subject=subject), since, fact.until if fact.holds else since)
 
 
 def settle(table: FactTable, memory: Memory) -> list[FactOutcome]:
@@ -144,10 +195,12 @@ def settle(table: FactTable, memory: Memory) -> list[FactOutcome]:
 
 def _outcomes(table: FactTable, memory: Memory, fact: Fact, named: str) -> Iterator[FactOutcome]:
     """Yield the outcome for each memory that one fact disagrees with. `named`: the subject as the text names it."""
-    since = _since(memory)
-    new = FactClaim(fact, memory.confidence, since, table.said_at(memory), memory.happened_until is not None)
-    for rival in table.rivals(fact.subject, fact.predicate, memory.key):
-        ruled = ruling(new, FactClaim(rival.fact, rival.confidence, rival.since, rival.said, rival.dated))
+    since = fact.since or _since(memory)
+    weight = weight_of(fact.strength, memory.source, memory.confidence, memory.corroborations)
+    dated = memory.happened_until is not None or since != _since(memory)
+    new = FactClaim(fact, weight, since, table.said_at(memory), dated)
+    for rival in table.rivals(fact.subject, fact.predicate, memory.key, since):
+        ruled = ruling(new, FactClaim(rival.fact, rival.weight, rival.since, rival.said, rival.dated))
         if ruled is Ruling.STANDS:
             continue
         if may_be_two(named, _subject_in(rival.text, rival.speaker, rival.number, fact.predicate)):

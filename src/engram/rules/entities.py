@@ -41,6 +41,13 @@ def canonical(table: EntityTable, name: str) -> str:
     return name if entity is None else _own_name(table, entity)
 
 
+def set_kind(table: EntityTable, name: str, kind: str) -> None:
+    """Set the kind of the entity that has this name, as a fact states it."""
+    entity = table.called(name)
+    if entity is not None:
+        table.rename(entity, table.describe(entity)[0], kind)
+
+
 def forget_mentions(table: EntityTable, memory: int) -> None:
     """Let the mentions of a memory mean no entity, and remove every name that only it gave.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from engram.settings import LiveSettings
     from engram.store.rule_ports import EntityTable, FactTable
-    from engram.types import Edge, Fact, Memory, Sensitivity
+    from engram.types import Edge, Fact, Memory, Sensitivity, Source, Strength
     from engram.values.entities import EntityDecision, Mention
     from engram.values.facts import Consequences, FactOutcome, Occasion, ParsedText
     from engram.values.memories import Replacement
@@ -69,13 +69,14 @@ class MemoryRules:
         Nothing is read as a fact from an assistant's words, nor by the patterns of English from another language. Entities are
         listed in the clear, so a sealed memory mentions none. A speaker who tells of themselves is mentioned first.
         """
-        from engram.text.english import entities  # late, as the module says
+        from engram.text.english import entities, slots  # late, as the module says
         from engram.text.english import facts as statements
         from engram.text.language import language_of
         from engram.types import Sensitivity, Source
         from engram.values.facts import ParsedText
 
         foreign = memory.source is Source.ASSISTANT or language_of(memory.words) not in ("en", "")
+        stated = slots.mentions_of(facts, memory.text) if facts else ()
         if facts is None:
             facts = () if foreign else statements.facts(memory.words, memory.speaker)
         if memory.tier is not Sensitivity.CLEARTEXT:
@@ -85,7 +86,7 @@ class MemoryRules:
         speaker = None if foreign else entities.of_speaker(memory.words, memory.speaker)
         if speaker is not None and not any(mention.is_speaker for mention in mentions):
             mentions = (speaker, *mentions)
-        return ParsedText(tuple(facts), tuple(mentions))
+        return ParsedText(tuple(facts), slots.merged(mentions, stated))
 
     def record_mentions(self, table: EntityTable, memory: int, mentions: Sequence[Mention]) -> None:
         """Store what a memory mentions, and merge or rename the entities that it identifies."""
@@ -117,11 +118,11 @@ class MemoryRules:
 
         entities.forget_mentions(table, memory)
 
-    def record_facts(self, table: FactTable, memory: Memory, facts: Sequence[Fact]) -> list[FactOutcome]:
+    def record_facts(self, table: FactTable, memory: Memory, facts: Sequence[Fact], first: int = 0) -> list[FactOutcome]:
         """Store the facts of a memory, end those that they outdate, and return the outcomes for other memories."""
         from engram.rules import contradiction  # late, as the module says
 
-        return contradiction.record(table, memory, facts)
+        return contradiction.record(table, memory, facts, first)
 
     def record_derived_facts(self, table: FactTable, memory: Memory, facts: Sequence[Fact]) -> None:
         """Store the facts of a derived memory, which outdate nothing."""
@@ -167,8 +168,20 @@ class MemoryRules:
 
         return inherited(edges, old.id, heir.id)
 
-    def epistemic_status(self, confidence: float, against: Sequence[float]) -> str:
-        """Return the status of a fact, given the confidences of those that contradict it."""
+    def strength(self, given: Strength | None, source: Source, corroborations: int) -> Strength:
+        """Return the strength of a fact: the given one, else that of its source."""
         from engram.rules import contradiction  # late, as the module says
 
-        return contradiction.epistemic_status(confidence, against).value
+        return contradiction.strength_of(given, source, corroborations)
+
+    def weight(self, given: Strength | None, source: Source, confidence: float, corroborations: int) -> float:
+        """Return the strength of a fact as a number."""
+        from engram.rules import contradiction  # late, as the module says
+
+        return contradiction.weight_of(given, source, confidence, corroborations)
+
+    def epistemic_status(self, weight: float, against: Sequence[float]) -> str:
+        """Return the status of a fact that has not ended, given the weights of those that contradict it."""
+        from engram.rules import contradiction  # late, as the module says
+
+        return contradiction.epistemic_status(weight, against).value

@@ -46,8 +46,10 @@ from engram.types import (
 )
 from engram.values.entities import (
     Belief,
+    BeliefQuery,
     Entity,
     EntityDecision,
+    FactNeighbour,
     Gap,
     KnownSubject,
     RelatedFact,
@@ -375,14 +377,35 @@ class EntitiesPort(Protocol):
 class FactsPort(Protocol):
     """Facts that memories state about a subject, with their dates."""
 
-    def beliefs(self, reader: Reader, subject: str, *, past: bool = False) -> list[Belief]:
-        """Return the facts of a subject that hold, the newest first; with `past`, also those that held."""
+    def beliefs(self, reader: Reader, asked: BeliefQuery) -> list[Belief]:
+        """Return the facts of a subject that hold, the newest first, each with its status, strength and revisions."""
 
     def by(self, reader: Reader, keys: Sequence[int]) -> list[RelatedFact]:
         """Return the facts of these memories."""
 
     def of(self, reader: Reader, names: Sequence[str], *, backwards: bool = False, most: int) -> list[RelatedFact]:
         """Return the facts whose subject is one of these, or with `backwards` whose object is, the surest first."""
+
+    def around(
+        self, reader: Reader, names: Sequence[str], *, predicates: Sequence[str] = (), as_of: datetime | None = None, most: int
+    ) -> list[FactNeighbour]:
+        """Return the facts whose subject or object has one of these names, or another name of that entity, the surest first.
+
+        Facts that are only heard or supposed are left out. as_of: those that held at that time.
+        """
+
+    def sharing(
+        self, reader: Reader, slots: Sequence[tuple[str, str]], *, most: int
+    ) -> dict[tuple[str, str], list[tuple[int, str]]]:
+        """Return for each slot, a subject and a predicate, the latest memories that give it a single value: key and value."""
+
+    def state(self, reader: Reader, memory_id: str, stated: Sequence[Fact], *, receipt: ReceiptRequest | None = None) -> Memory:
+        """Add facts to a memory that stands, with all that follows from them; they replace those of the same slots."""
+
+    def withdraw(
+        self, reader: Reader, memory_id: str, subject: str, what: str, *, receipt: ReceiptRequest | None = None
+    ) -> Memory:
+        """Take a fact from a memory. Beliefs of other memories that it had replaced hold again."""
 
     def exists(self, reader: Reader, subject: str, what: str) -> bool:
         """Return True if a subject has, or had, a fact of this predicate, however sure."""

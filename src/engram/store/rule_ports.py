@@ -13,8 +13,8 @@ from typing import Protocol
 from engram.values.edges import Edge
 from engram.values.entities import EntityDecision, Mention, StoredMention, Tenure
 from engram.values.facts import Consequences, FactOutcome, Occasion, ParsedText, StoredFact
-from engram.values.identity import Sensitivity
-from engram.values.memories import Fact, Memory, Replacement
+from engram.values.identity import Sensitivity, Source
+from engram.values.memories import Fact, Memory, Replacement, Strength
 
 
 class EntityTable(Protocol):
@@ -109,11 +109,12 @@ class FactTable(Protocol):
     def entities(self) -> EntityTable:
         """The entities of the same scope, by which subjects are named."""
 
-    def rivals(self, subject: str, predicate: str, besides: int) -> list[StoredFact]:
-        """Return the facts with this subject and predicate that hold, of active memories but for one."""
+    def rivals(self, subject: str, predicate: str, besides: int, at: datetime | None) -> list[StoredFact]:
+        """Return the facts with this subject and predicate that hold, of active memories but for one. A fact that was stated with
+        an end holds at the time `at` if that lies before the end."""
 
     def of(self, memory: int) -> list[Fact]:
-        """Return the facts of a memory that hold, and those that state an end."""
+        """Return the facts of a memory that hold and have no end, and those that state an end."""
 
     def put(self, memory: Memory, number: int, fact: Fact, since: datetime | None, until: datetime | None) -> None:
         """Store a fact of a memory under its number."""
@@ -171,8 +172,11 @@ class StoreRules(TextRules, Protocol):
     def forget_mentions(self, table: EntityTable, memory: int) -> None:
         """Let the mentions of a memory mean no entity, and remove every name that only it gave."""
 
-    def record_facts(self, table: FactTable, memory: Memory, facts: Sequence[Fact]) -> list[FactOutcome]:
-        """Store the facts of a memory, end those that they outdate, and return the outcomes for other memories."""
+    def record_facts(self, table: FactTable, memory: Memory, facts: Sequence[Fact], first: int = 0) -> list[FactOutcome]:
+        """Store the facts of a memory, end those that they outdate, and return the outcomes for other memories.
+
+        first: the number of the first of the facts.
+        """
 
     def record_derived_facts(self, table: FactTable, memory: Memory, facts: Sequence[Fact]) -> None:
         """Store the facts of a derived memory, which outdate nothing."""
@@ -197,5 +201,11 @@ class StoreRules(TextRules, Protocol):
     def inherited_edges(self, edges: Sequence[Edge], old: Memory, heir: Memory) -> list[Edge]:
         """Return the edges that a merged memory passes on."""
 
-    def epistemic_status(self, confidence: float, against: Sequence[float]) -> str:
-        """Return the status of a fact, given the confidences of those that contradict it."""
+    def strength(self, given: Strength | None, source: Source, corroborations: int) -> Strength:
+        """Return the strength of a fact: the given one, else that of its source."""
+
+    def weight(self, given: Strength | None, source: Source, confidence: float, corroborations: int) -> float:
+        """Return the strength of a fact as a number."""
+
+    def epistemic_status(self, weight: float, against: Sequence[float]) -> str:
+        """Return the status of a fact that has not ended, given the weights of those that contradict it."""

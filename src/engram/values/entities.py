@@ -31,10 +31,27 @@ class Entity:
 
 
 @frozen
+class BeliefRevision:
+    """A rival of a belief: `relation` is `replaces`, `replaced_by` or `contested_by`.
+
+    object, memory: the rival's value and the id of the memory that states it. at, reason: when and why the two were decided on.
+    """
+
+    relation: str
+    object: str
+    memory: str
+    at: datetime
+    reason: str
+
+
+@frozen
 class Belief:
-    """A fact with its epistemic status: held, contested, retracted or inferred. `memory` is the id of the memory that states it.
+    """A fact with its epistemic status: held, contested, retracted, past or inferred. `memory` is the id of the memory that
+    states it. Retracted: another replaced it, or its memory no longer stands. Past: it was stated with an end that is over.
 
     An inferred belief follows from others: its `memory` is "", and `premises` are the ids of the memories it follows from.
+    strength, weight: the evidence for it, by name (axiomatic … hearsay) and from 0 to 1. teller: whose words it reports.
+    revisions: the beliefs that it replaced, that replaced it or that contest it, the oldest first.
     """
 
     subject: str
@@ -46,6 +63,48 @@ class Belief:
     until: datetime | None
     memory: str
     premises: tuple[str, ...] = ()
+    strength: str = ""
+    weight: float = 0.0
+    teller: str = ""
+    revisions: tuple[BeliefRevision, ...] = ()
+
+
+@frozen(kw_only=True)
+class BeliefQuery:
+    """A question about beliefs: of whom, by default those that hold now.
+
+    predicate: only of this one. past: also former ones. as_of: those that held at that time. backwards: those whose object is
+    the subject.
+    """
+
+    subject: str
+    predicate: str = ""
+    past: bool = False
+    as_of: datetime | None = None
+    backwards: bool = False
+
+
+@frozen
+class PathStep:
+    """A fact on a path between two names. `backwards`: the path goes from the object to the subject."""
+
+    subject: str
+    predicate: str
+    object: str
+    backwards: bool
+    memory: str
+    confidence: float
+    since: datetime | None
+    until: datetime | None
+
+
+@frozen
+class FactPath:
+    """The shortest chain of facts from one name to another; without steps if there is none."""
+
+    start: str
+    end: str
+    steps: tuple[PathStep, ...] = ()
 
 
 @frozen
@@ -228,6 +287,20 @@ class RelatedFact(NamedTuple):
     object: str
     confidence: float
     memory: str
+
+
+class FactNeighbour(NamedTuple):
+    """A fact that one of the asked names is the subject or the object of; `name` is that one, as it was asked for."""
+
+    name: str
+    subject: str
+    predicate: str
+    object: str
+    backwards: bool  # the name is the object
+    memory: str
+    confidence: float
+    since: datetime | None
+    until: datetime | None
 
 
 class SubjectTally(NamedTuple):

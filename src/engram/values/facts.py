@@ -24,7 +24,8 @@ class ParsedText:
 
 @frozen(kw_only=True)
 class StoredFact:
-    """A fact in the store with what a ruling needs of its memory. `dated`: the start was stated, not assumed."""
+    """A fact in the store with what a ruling needs of its memory. `dated`: the start was stated, not assumed. `weight`: the
+    strength of the evidence as a number."""
 
     memory: int
     number: int
@@ -34,6 +35,7 @@ class StoredFact:
     dated: bool
     memory_id: str
     confidence: float
+    weight: float
     pinned: bool
     text: str
     speaker: str

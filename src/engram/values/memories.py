@@ -151,15 +151,38 @@ class Memory:
         return _carried_in(self.text, self.words_at)
 
 
+class Strength(StrEnum):
+    """The evidence for a belief, from the strongest to the weakest (`rules/contradiction.py` has the numbers)."""
+
+    AXIOMATIC = "axiomatic"  # true by definition
+    OBSERVED = "observed"  # seen or measured
+    COMPUTED = "computed"  # worked out from what was observed
+    CONSENSUS = "consensus"  # stated by several witnesses
+    STATED = "stated"  # a user's own statement
+    REPORTED = "reported"  # somebody else's statement, or an assistant's
+    INFERRED = "inferred"  # follows from other beliefs
+    HYPOTHETICAL = "hypothetical"  # supposed by the speaker
+    HEARSAY = "hearsay"  # "Tom says that …"
+
+
 @frozen
 class Fact:
-    """A statement about a subject. `single`: the subject has one such object at a time; `holds` is False for what has ended."""
+    """A slot and its value: what a statement says of a subject, and since and until when.
+
+    single: the subject has one such object at a time. holds: False for what has ended. since, until: None if the statement gives
+    none. strength: None if it follows from the source and the confidence of the memory. teller: somebody whose words they are,
+    other than the speaker.
+    """
 
     subject: str
     predicate: str
     object: str
     single: bool = True
     holds: bool = True
+    since: datetime | None = None
+    until: datetime | None = None
+    strength: Strength | None = None
+    teller: str = ""
 
 
 @frozen

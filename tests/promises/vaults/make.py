@@ -21,7 +21,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 from promises.vaults_at_hand import OWNER, SPACE, open_vault, store_of  # noqa: E402  the path comes first
 
 from engram.env import Env  # noqa: E402
-from engram.types import Draft, Edge, Kind, Memory, Scope, Source, Status, Turn  # noqa: E402
+from engram.types import Draft, Edge, Fact, Kind, Memory, Scope, Source, Status, Strength, Turn  # noqa: E402
 from engram.values.entities import EntityAction, EntityDecision  # noqa: E402
 
 START = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -92,6 +92,10 @@ def decision() -> EntityDecision:
     return EntityDecision(id="", action=EntityAction.ALIAS, name="Rex", other="Rexy", reason="so it says on the collar")
 
 
+HEARD = Fact("ada", "works at", "acme", True, True, START, START + timedelta(days=400), Strength.HEARSAY, "tom")
+"""A fact with an interval, its evidence and its teller (since format 7)."""
+
+
 def make(path: Path) -> None:
     dice = random.Random(1)
     env = Env(now=lambda: START, random=dice.randbytes)
@@ -110,6 +114,7 @@ def make(path: Path) -> None:
         turns, statement = talk()
         store.capture.write(OWNER, statement.memory.scope, turns, [statement])
         store.entities.decide(OWNER, decision())
+        store.facts.state(OWNER, ids[0], [HEARD])
         doomed = store.memories.add(OWNER, [Memory(text="erased before it was kept", id="01M7FORMAT0000000000ERASED")])
         store.erasure.erase(OWNER, [doomed[0].id])
     path.joinpath("vault.lock").unlink(missing_ok=True)

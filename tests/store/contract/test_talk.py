@@ -13,8 +13,8 @@ from engram.env import Env
 from engram.errors import AccessDenied, NotFound
 from engram.store.ports import DuplicateTurns, Store
 from engram.text.terms import identity_of
-from engram.types import Draft, Memory, Reader, Sensitivity, Status, Turn
-from engram.values.entities import EntityAction, EntityDecision, Mention
+from engram.types import Draft, Fact, Memory, Reader, Sensitivity, Status, Strength, Turn
+from engram.values.entities import BeliefQuery, EntityAction, EntityDecision, Mention
 from engram.values.episodes import FilledBox, SealReason
 from engram.values.query import Filter, JudgedQuestion
 
@@ -197,15 +197,50 @@ def test_a_newer_fact_supersedes_the_older_one_and_the_history_stays(store: Stor
     clock.advance(timedelta(days=30).total_seconds())
     new = remember(store, "Ada lives in Bergen", happened_at=clock.now())[0]
     assert store.memories.get(ME, [old.id])[0].status is Status.SUPERSEDED
-    current = store.facts.beliefs(ME, "ada")
+    current = store.facts.beliefs(ME, BeliefQuery(subject="ada"))
     assert [belief.object for belief in current] == ["bergen"]
-    assert {belief.object for belief in store.facts.beliefs(ME, "ada", past=True)} == {"oslo", "bergen"}
+    assert {belief.object for belief in store.facts.beliefs(ME, BeliefQuery(subject="ada", past=True))} == {"oslo", "bergen"}
     predicate = current[0].predicate
     assert [fact.object for fact in store.facts.by(ME, [new.key])] == ["bergen"]
     assert [fact.object for fact in store.facts.of(ME, ["ada"], most=9)] == ["bergen"]
     assert store.facts.exists(ME, "ada", predicate)
     assert not store.facts.exists(OTHER, "ada", predicate)
     assert [fact.object for fact in store.facts.matching(ME, predicate, most=9)] == ["bergen"]
+
+
+def test_a_fact_is_stated_of_a_memory_with_its_interval_and_evidence_and_withdrawn(store: Store, clock: HandClock) -> None:
+    old = remember(store, "Ada lives in Oslo", happened_at=clock.now())[0]
+    clock.advance(timedelta(days=30).total_seconds())
+    talk = remember(store, "A long walk by the water with all of the family")[0]
+    stated = Fact("ada", "lives in", "bergen", True, True, clock.now(), None, Strength.OBSERVED, "tom")
+    assert store.facts.state(ME, talk.id, [stated]).id == talk.id
+    (belief,) = store.facts.beliefs(ME, BeliefQuery(subject="ada", predicate="lives in"))
+    assert (belief.object, belief.memory, belief.strength, belief.teller) == ("bergen", talk.id, "observed", "tom")
+    assert [(one.relation, one.memory) for one in belief.revisions] == [("replaces", old.id)]
+    then = BeliefQuery(subject="ada", as_of=clock.now() - timedelta(days=3))
+    assert [one.object for one in store.facts.beliefs(ME, then)] == ["oslo"]
+    backwards = BeliefQuery(subject="bergen", backwards=True)
+    assert [one.subject for one in store.facts.beliefs(ME, backwards)] == ["ada"]
+    with pytest.raises(NotFound):
+        store.facts.state(OTHER, talk.id, [stated])
+    with pytest.raises(NotFound):
+        store.facts.withdraw(OTHER, talk.id, "ada", "lives in")
+    store.facts.withdraw(ME, talk.id, "ada", "lives in")
+    assert [one.object for one in store.facts.beliefs(ME, BeliefQuery(subject="ada"))] == ["oslo"]
+    assert store.memories.get(ME, [old.id])[0].status is Status.ACTIVE
+
+
+def test_facts_are_found_around_names_and_by_slots(store: Store) -> None:
+    lives, works = remember(store, "Ada lives in Oslo", "Bo works at Acme")
+    found = store.facts.around(ME, ["oslo", "bo"], most=9)
+    assert {(fact.name, fact.backwards, fact.memory) for fact in found} == {("oslo", True, lives.id), ("bo", False, works.id)}
+    assert [fact.name for fact in store.facts.around(ME, ["oslo", "bo"], predicates=["works at"], most=9)] == ["bo"]
+    assert len(store.facts.around(ME, ["oslo", "bo"], most=1)) == 1
+    assert store.facts.around(OTHER, ["oslo", "bo"], most=9) == []
+    slots = [("ada", "lives in"), ("ada", "works at")]
+    assert store.facts.sharing(ME, slots, most=3) == {("ada", "lives in"): [(lives.key, "oslo")]}
+    assert store.facts.sharing(OTHER, slots, most=3) == {}
+    assert store.facts.sharing(ME, [], most=3) == {}
 
 
 def test_a_judgement_is_stored_with_its_question_and_moves_the_memory(store: Store) -> None:

@@ -144,7 +144,8 @@ def test_the_newer_wins_unless_it_is_much_less_sure() -> None:
 def test_how_a_fact_is_held() -> None:
     assert epistemic_status(0.8, []) is Epistemic.HELD
     assert epistemic_status(0.8, [0.7]) is Epistemic.CONTESTED
-    assert epistemic_status(0.4, [0.9]) is Epistemic.RETRACTED
+    assert epistemic_status(0.4, [0.9]) is Epistemic.CONTESTED
+    assert epistemic_status(0.9, [0.4]) is Epistemic.HELD
 
 
 @given(st.text(max_size=200))

@@ -102,7 +102,7 @@ SIDE_TABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProx
         "participants": (("memory",), ("name", "role")),
         "skills": (("memory",), ("name",)),
         "skill_parts": (("memory", "part", "number"), ("text", "extra")),
-        "facts": ((), ("subject", "predicate", "object")),  # likewise: SQL matches facts of one subject
+        "facts": ((), ("subject", "predicate", "object", "teller")),  # likewise: SQL matches facts of one subject
         "mentions": (("memory", "number"), ("name", "aliases")),
     }
 )

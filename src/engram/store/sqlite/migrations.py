@@ -590,8 +590,9 @@ def _format_6(connection: apsw.Connection) -> None:
 
 
 def _format_7(connection: apsw.Connection) -> None:
-    """Add what each mention says, since and until when a name is held, and decisions on entities by hand. Old mentions get the
-    name of their entity until they are read again."""
+    """Add what each mention says, since and until when a name is held, decisions on entities by hand; the strength and the
+    teller of facts, and the end that a fact was stated with. Old mentions get the name of their entity until they are read
+    again."""
     connection.execute(
         """
         ALTER TABLE mentions RENAME TO old_mentions;
@@ -635,6 +636,10 @@ def _format_7(connection: apsw.Connection) -> None:
             UNIQUE (id, scope)
         ) STRICT;
         CREATE INDEX entity_decisions_by_scope ON entity_decisions (scope);
+
+        ALTER TABLE facts ADD COLUMN strength TEXT NOT NULL DEFAULT '';
+        ALTER TABLE facts ADD COLUMN teller TEXT NOT NULL DEFAULT '';
+        ALTER TABLE facts ADD COLUMN bound INTEGER;
         """
     )
     read_to = connection.execute("SELECT coalesce(max(key), 0) FROM memories").get
@@ -649,7 +654,7 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("who was heard", _format_4),
     ("what happens at rest", _format_5),
     ("the words of a statement", _format_6),
-    ("the words of a mention, and entities by hand", _format_7),
+    ("the words of a mention, entities by hand, the evidence of facts", _format_7),
 )
 
 _PATIENCE_MS = 600_000

@@ -310,7 +310,8 @@ class Proposals:
         if known or memory_rows.is_archived(round.connection, here, digest[0]):
             return ""
         made = memory_rows.insert(round.connection, born)
-        rules, table = self._gate.rules, facts.SqliteFacts(round.connection, intern(round.connection, made.scope))
+        rules = self._gate.rules
+        table = facts.SqliteFacts(round.connection, intern(round.connection, made.scope), rules)
         rules.record_mentions(table.entities, made.key, rules.read(made, ()).mentions)
         rules.record_derived_facts(table, made, proposal.facts)
         round.known[made.id] = made
@@ -351,7 +352,8 @@ class Proposals:
         around = turns.turn_surroundings(round.connection, sources[0]) if sources else ""
         made = memory_rows.insert(round.connection, born, around, passage=draft.passage)
         turns.link(round.connection, made.key, sources)
-        rules, table = self._gate.rules, facts.SqliteFacts(round.connection, intern(round.connection, made.scope))
+        rules = self._gate.rules
+        table = facts.SqliteFacts(round.connection, intern(round.connection, made.scope), rules)
         read = rules.read(made, draft.facts, draft.mentions)
         rules.record_mentions(table.entities, made.key, read.mentions)
         rules.record_derived_facts(table, made, read.facts)
@@ -363,7 +365,8 @@ class Proposals:
         memory = round.standing(proposal.memory)
         if memory is None or not facts.is_contested(round.connection, memory.key):
             return ""
-        rules, table = self._gate.rules, facts.SqliteFacts(round.connection, intern(round.connection, memory.scope))
+        rules = self._gate.rules
+        table = facts.SqliteFacts(round.connection, intern(round.connection, memory.scope), rules)
         decided = rules.consequences(memory, rules.settle(table, memory), Occasion.SETTLED)
         if not decided.edges:
             return ""

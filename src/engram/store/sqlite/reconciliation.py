@@ -89,7 +89,17 @@ class Reconciliation:
         rules.record_mentions(entities.SqliteEntities(connection, scope), memory.key, reading.mentions)
         if not reading.facts:
             return memory
-        outcomes = rules.record_facts(facts.SqliteFacts(connection, scope), memory, reading.facts)
+        outcomes = rules.record_facts(facts.SqliteFacts(connection, scope, rules), memory, reading.facts)
+        return self._follow(connection, reader, memory, outcomes, Occasion.STATED, now)
+
+    def state(
+        self, connection: apsw.Connection, reader: Reader, memory: Memory, stated: Sequence[Fact], first: int, now: datetime
+    ) -> Memory:
+        """Store more facts of a stored memory, numbered from `first`, and supersede the memories that they outdate."""
+        rules, scope = self._gate.rules, intern(connection, memory.scope)
+        if memory.tier is Sensitivity.CLEARTEXT:
+            rules.record_mentions(entities.SqliteEntities(connection, scope), memory.key, rules.read(memory, stated).mentions)
+        outcomes = rules.record_facts(facts.SqliteFacts(connection, scope, rules), memory, stated, first)
         return self._follow(connection, reader, memory, outcomes, Occasion.STATED, now)
 
     def replace_earlier(
@@ -174,7 +184,7 @@ class Reconciliation:
             reading = rules.read(new, stated, entities.stored_mentions(connection, new))
             self._reconcile_one(connection, reader, new, now, reading, scope)
         elif facts.is_contested(connection, new.key):
-            outcomes = rules.settle(facts.SqliteFacts(connection, scope), new)
+            outcomes = rules.settle(facts.SqliteFacts(connection, scope, rules), new)
             self._follow(connection, reader, new, outcomes, Occasion.CORROBORATED, now)
 
     def set_status(
@@ -197,7 +207,8 @@ class Reconciliation:
     def _reinstate(self, connection: apsw.Connection, reader: Reader, memory: Memory, now: datetime) -> None:
         """Let the facts of a memory hold again: they outdate older memories and are disputed by later ones."""
         facts.reopen(connection, memory.key)
-        outcomes = self._gate.rules.settle(facts.SqliteFacts(connection, intern(connection, memory.scope)), memory)
+        rules = self._gate.rules
+        outcomes = rules.settle(facts.SqliteFacts(connection, intern(connection, memory.scope), rules), memory)
         self._follow(connection, reader, memory, outcomes, Occasion.REINSTATED, now)
 
     def invalidate_inferences(self, connection: apsw.Connection, premise: int, now: datetime) -> None:

@@ -108,7 +108,7 @@ class SqliteStore:
     def facts(self) -> Facts:
         from engram.store.sqlite.facts import Facts
 
-        return Facts(self.gate)
+        return Facts(self.gate, self._reconciliation)
 
     @cached_property
     def feedback(self) -> Feedback:

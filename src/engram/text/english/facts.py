@@ -21,8 +21,10 @@ from functools import cache
 
 from engram.text.english.entities import CAPITALS, folded
 from engram.text.english.gazetteer import GIVEN_NAMES, place_level
+from engram.text.english.hearsay import report
 from engram.text.english.numerals import digits
 from engram.text.english.object_types import calendar, is_value
+from engram.text.english.typed_values import typed_values
 from engram.types import Fact as Fact
 from engram.values.frozen import replace
 
@@ -94,7 +96,7 @@ def bound(predicate: str, holds: bool, said: str, rest: str) -> str:
 
 _ATTRIBUTES = (
     r"(?:(?:favou?rite|preferred|current|new|main|default|home|work|office|email|mobile|phone|street|time|due|launch"
-    r"|release|start|end"
+    r"|release|start|end|product|tech|design|engineering|project"
     r"|staging|production|prod|test|database|admin|public|maximum|minimum|monthly|weekly|annual|on-call|team|blood|shoe"
     r"|job) ){0,2}"
     r"(?:name|number|e-?mail|address|birthday|age|job|title|salary|rent|manager|boss|doctor|dentist|therapist|landlord"
@@ -109,7 +111,7 @@ _ATTRIBUTES = (
     r"|city|country|animal|subject|hobby|flavou?r|fruit|brand|password policy|record|goal|target|score|time|pronouns|nickname"
     r"|allergy|insurance|employer|company|school|university|stack|model|theme|font|channel|server|cluster|queue|cadence"
     r"|interval"
-    r"|contact|reviewer|maintainer|retention|quota|currency|locale|type|mood)"
+    r"|contact|reviewer|maintainer|CEO|CTO|CFO|ceo|cto|cfo|retention|quota|currency|locale|type|mood)"
 )
 _C = f"[{CAPITALS}]"
 _WHO = (
@@ -120,15 +122,16 @@ _ADVERB = (
     r"(?:(?:now|currently|recently|just|finally|also|actually|already|still|officially|have|has|had|'ve|am|are|is|'m|'s|'re) )*"
 )
 _END = (
-    r"(?=$|[,;:!?()]|\.(?!\w)| (?:and|but|because|since|so|with|after|before|when|while|as|instead|again|now|anymore|for|until"
+    r"(?=$|[;:!?()]|,(?!\d{3}\b)|\.(?!\w)| (?:and|but|because|since|so|with|after|before|when|while|as|instead|again|now|anymore"
+    r"|for|until"
     r"|which|who|where|last|this|next|from|on|in|at|by|these|yesterday|today)\b"
     r"| (?:an?|one|two|three|four|five|six|several|some|a few|a couple of|\d+) (?:day|week|month)s? ago\b)"
 )
-_OBJECT = r"(?P<o>(?:(?:Dr|Mr|Mrs|Ms|St)\. )?[^\s.,;:!?()](?:[^.,;:!?()]|\.(?=\w)){0,60}?)"
+_OBJECT = r"(?P<o>(?:(?:Dr|Mr|Mrs|Ms|St)\. )?[^\s.,;:!?()](?:[^.,;:!?()]|\.(?=\w)|,(?=\d{3}\b)){0,60}?)"
 _PROPER = rf"(?P<o>{_C}[\w&.'’-]*(?:,? {_C}[\w&.'’-]*){{0,3}})"
 _FROM = r"(?:from (?P<p>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?) )?"
 _MINE = r"(?P<s>[Mm]y|[Oo]ur|[Tt]he user['’]s|[A-Z][\w-]+['’]s?)"
-_ONE_AT_A_TIME = r"(?P<attr>manager|boss|landlord|wife|husband|girlfriend|boyfriend)"
+_ONE_AT_A_TIME = r"(?P<attr>manager|boss|landlord|wife|husband|girlfriend|boyfriend|(?:[a-z]+ )?lead|CEO|CTO|CFO)"
 _DAY = (
     r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
     r"|(?:January|February|March|April|May|June|July|August|September|October|November|December) \d"
@@ -155,6 +158,7 @@ _STATES: dict[str, str] = {
         "reach": "down|up|offline|online",
         "switch": "enabled|disabled",
         "approval": "approved|rejected",
+        "visibility": "private|public",
         "merge": "merged",
         "support": "deprecated|archived",
         "diet": "vegetarian|vegan",
@@ -209,24 +213,41 @@ def facts(text: str, speaker: str = "") -> tuple[Fact, ...]:
     if head is not None and head["who"].lower() in (whose.lower(), speaker.lower()):
         body = body[head.end() :]
     found: dict[tuple[str, str, str, bool], Fact] = {}
-    for sentence in _BORDER.split(body):
-        sentence = _OPENING.sub("", sentence)
-        if _UNSURE.search(sentence):
+    for said in _BORDER.split(body):
+        told = report(_OPENING.sub("", said))
+        if _UNSURE.search(told.words):
             continue
-        for pattern, make, past in _rules():
-            match = pattern.match(sentence)
-            if match is None or (not past and _PAST.search(sentence)):
-                continue
-            for made in make(match, whose):
-                fact = _bounded(made, match, sentence)
-                if fact is not None and fact.object and fact.subject:
-                    found.setdefault((fact.subject, fact.predicate, fact.object, fact.holds), fact)
+        for fact in _of_sentence(told.words, whose) or _typed(told.words, whose):
+            if fact.object and fact.subject:
+                made = replace(fact, strength=told.strength, teller=folded(told.teller)) if told.strength else fact
+                found.setdefault((fact.subject, fact.predicate, fact.object, fact.holds), made)
     return tuple(found.values())
 
 
-def _bounded(fact: Fact, match: re.Match[str], sentence: str) -> Fact | None:
+def _of_sentence(sentence: str, whose: str) -> list[Fact]:
+    found: list[Fact] = []
+    for pattern, make, past in _rules():
+        match = pattern.match(sentence)
+        if match is not None and (past or not _PAST.search(sentence)):
+            made = (_bounded(fact, match.group(), sentence, match.end()) for fact in make(match, whose))
+            found += [fact for fact in made if fact is not None]
+    return found
+
+
+def _typed(sentence: str, whose: str) -> list[Fact]:
+    """Return the fact of a plain statement that no rule reads, if its value is of a known type."""
+    found = []
+    for slot in () if _PAST.search(sentence) else typed_values(sentence):
+        made = Fact(_subject(slot.thing, whose), slot.predicate, _object(slot.value))
+        fact = _bounded(made, sentence[: slot.end], sentence, slot.end)
+        if fact is not None and made.subject not in _NOBODY and made.subject != "user":
+            found.append(fact)
+    return found
+
+
+def _bounded(fact: Fact, said: str, sentence: str, end: int) -> Fact | None:
     """The fact within the bounds of what follows it: a feeling is one of its own then, a denial is none."""
-    within = bound(fact.predicate, fact.holds, match.group(), sentence[match.end() :])
+    within = bound(fact.predicate, fact.holds, said, sentence[end:])
     if within and fact.predicate.startswith("feels about "):
         return replace(fact, predicate=folded(f"{fact.predicate} {within}"))
     if within and not fact.holds:
@@ -379,7 +400,7 @@ _SEVERAL = frozenset({"son", "daughter", "baby"})  # another name is another chi
 _NOT = r"(?: (?:don['’]t|doesn['’]t|do not|does not|no longer|not)(?: really| even)?)"
 _RULES: tuple[tuple[str, _Make, bool], ...] = (
     (
-        rf"^{_WHO} {_ADVERB}(?:live[sd]?|living|reside[sd]?|based|relocated|moved(?: back)?) {_FROM}(?:in"
+        rf"^{_WHO} {_ADVERB}(?:live[sd]?|living|reside[sd]?|based|settled|relocated|moved(?: back)?) {_FROM}(?:in"
         rf"|to) {_PROPER}{_END}",
         _moved,
         False,
@@ -462,7 +483,7 @@ _RULES: tuple[tuple[str, _Make, bool], ...] = (
     (rf"^{_WHO} {_ADVERB}drives? (?:an? |the )?{_PROPER}{_END}", _plain("car"), False),
     (
         rf"^{_WHO} {_ADVERB}(?:owns?|maintains?|took over|takes over|responsible for|in charge of"
-        rf"|leads?) (?P<o>the [\w -]{{2,30}}?){_END}",
+        rf"|leads?|heads?|manages?) (?P<o>the [\w -]{{2,30}}?){_END}",
         _owned,
         True,
     ),

@@ -14,13 +14,15 @@ from engram.text.terms import word_set
 
 _PEOPLE = word_set("""
     manager boss doctor dentist therapist landlord coach teacher wife husband partner girlfriend boyfriend roommate owner lead
-    contact reviewer maintainer
+    contact reviewer maintainer ceo cto cfo
     """)
 _MEASURED = word_set("""
     number age salary rent budget port weight height price cost rate limit timeout capacity headcount quota retention score
     interval
     """)
 _DATED = word_set("deadline date birthday")
+_TIMED = word_set("scheduled opens closes starts begins ends leaves departs arrives lands runs")
+_OFFICES = word_set("coo president chair chairman chairwoman captain principal mayor director head")
 _NAMED = word_set("""
     car bike laptop phone bank gym provider employer company school university brand book author movie film song band singer
     artist restaurant cafe show series city country editor browser ide os database framework insurance server cluster model
@@ -30,6 +32,7 @@ _CODES = word_set("email e-mail address url host hostname region username handle
 _OWN_NAMES = word_set("restaurant cafe gym book movie film song band show series")  # of which some end in 's
 _ACTIVITIES = word_set("hobby sport job subject")
 _KINDS = word_set("diet status theme")  # whose values are adjectives
+_PROPERTIES = word_set("title role color colour size time pronouns mood allergy goal schedule shift cadence tag note mail")
 _TONGUES = word_set("language subject major")
 _HOW = word_set("""
     able absent afraid alive alone amazing angry annoyed annoying anxious asleep available awake aware away awesome awful bad
@@ -105,6 +108,7 @@ _CLOCK = re.compile(r"\b(?:\d{1,2}:\d\d|\d{1,2} ?(?:am|pm|o'clock)|noon|midnight
 _QUANTITY = re.compile(
     r"^(?:up to |about |around )?~?(?P<sign>[$€£]?)\d[\d., ]*(?:k|m)?(?: ?(?P<unit>[a-z%°]+))?(?: (?:a|per|each) \w+| old)?$"
 )
+_AMOUNT = re.compile(r"^[$€£~]?(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)(?P<scale>[km])?(?![\w.,])")
 _PLATFORMS: dict[str, str] = {
     name: sort
     for sort, names in {
@@ -145,6 +149,16 @@ def is_value(attribute: str, said: str) -> bool:
     return not of_class and len(plain.split(" ")) <= 5 and not (plain[0].isdigit() and bool(_RELATIVE.search(plain)))
 
 
+def is_role(attribute: str) -> bool:
+    """Return True for what one person is at a time: a manager, a CEO."""
+    return attribute in _PEOPLE | _OFFICES
+
+
+def is_property(attribute: str) -> bool:
+    """Return True for an attribute whose values are no names: a measure, a day, a code, a state, an occupation."""
+    return attribute.split(" ")[-1] in _MEASURED | _DATED | _CODES | _ACTIVITIES | _KINDS | _PROPERTIES
+
+
 def is_name(said: str) -> bool:
     """Somebody's name, as it is written: "Kim", "Dr. Lang", "Ana de Souza"; not "Kim's sister", not "German"."""
     words = _TITLE.sub("", said).split(" ")
@@ -162,16 +176,30 @@ def calendar(said: str) -> dict[str, str]:
             found = match.group().removesuffix("s") if part == "weekday" else match.group()
             parts[part] = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b|[ .]|:00", "", found)
     if "date" in parts and parts["date"].isalnum():  # "3may" and "may3" are one day
-        parts["date"] = "".join(sorted(re.findall(r"\d+|[a-z]{3}", parts["date"])))
-    if "clock" in parts and not re.search(r"am|pm", parts["clock"]):
-        parts["clock"] = parts["clock"].lstrip("0")
+        parts["date"] = "".join(sorted(part.lstrip("0") for part in re.findall(r"\d+|[a-z]{3}", parts["date"])))
+    if "clock" in parts:
+        clock = {"noon": "12pm", "midnight": "12am"}.get(parts["clock"], parts["clock"])
+        parts["clock"] = clock if re.search(r"am|pm", clock) else clock.lstrip("0")
     return parts
 
 
 def same(one: str, other: str) -> bool:
     """Do two objects say the same? One of them may say more of it: "Berlin" and "Berlin, Germany"."""
     first, second = _words(one), _words(other)
-    return one == other or first <= second or second <= first
+    return one == other or first <= second or second <= first or _is_same_amount(one, other)
+
+
+def _is_same_amount(one: str, other: str) -> bool:
+    """Return True for one amount written in two ways: "€250,000" and "250k euros"."""
+    amounts = [_AMOUNT.match(said) for said in (one, other)]
+    if not all(amounts) or _unit(one) is None or _unit(one) != _unit(other):
+        return False
+    values = {
+        float(amount["number"].replace(",", "")) * {"k": 1e3, "m": 1e6}.get(amount["scale"] or "", 1.0)
+        for amount in amounts
+        if amount is not None
+    }
+    return len(values) == 1
 
 
 def covers(general: str, special: str) -> bool:
@@ -183,17 +211,24 @@ def clash(predicate: str, one: str, other: str) -> bool:
     """Can a subject not have both, if it has one such at a time? Not if their sorts differ: a city and its country."""
     if same(one, other):
         return False
-    if predicate == "lives in":
+    if predicate in ("lives in", "is in"):
         return place_level(one) == place_level(other) or "" in (place_level(one), place_level(other))
-    if predicate == "runs on":
+    if predicate in ("runs on", "written in"):
         return _platform(one) == _platform(other)
     first, second = calendar(one), calendar(other)
-    if predicate == "scheduled" or predicate.split(" ")[-1] in _DATED:
+    if predicate in _TIMED or predicate.split(" ")[-1] in _DATED:
         if first and second:
-            return any(first[part] != second[part] for part in first.keys() & second.keys())
+            return any(_is_another(part, first[part], second[part]) for part in first.keys() & second.keys())
         return True
     units = {_unit(one), _unit(other)}
     return len(units) == 1 or (units.isdisjoint({None, "%"}) and "" in units)
+
+
+def _is_another(part: str, one: str, other: str) -> bool:
+    """Return True for two times; of an hour, only one of them may tell the half of the day."""
+    if part == "clock" and one.endswith("m") is not other.endswith("m"):
+        return re.sub(r"[ap]m$", "", one) != re.sub(r"[ap]m$", "", other)
+    return one != other
 
 
 def _unit(said: str) -> str | None:
@@ -207,10 +242,13 @@ def _unit(said: str) -> str | None:
     )
 
 
+def platform(said: str) -> str:
+    """Return the sort of a technology that things run on or are written in; empty if it is none."""
+    return _PLATFORMS.get(TECHNOLOGIES.get(said, said), "")
+
+
 def _platform(said: str) -> str:
-    if place_level(said):
-        return "place"
-    return _PLATFORMS.get(TECHNOLOGIES.get(said, said), "host")
+    return "place" if place_level(said) else platform(said) or "host"
 
 
 def _words(said: str) -> set[str]:
