@@ -168,3 +168,9 @@ def test_without_the_pair_model_every_way_in_and_rest_say_so(
     mem.remember("I quit my job at the Harbour bakery as a baker")
     assert "pair model" in caplog.text
     assert any("pair model" in note for note in mem.consolidate(jobs=["merge"]).notes)
+
+
+def test_a_plan_that_moves_to_another_day_is_not_compared_by_its_day(mem: Engram) -> None:
+    say(mem, "the security audit is on April 14", 0)
+    say(mem, "the security audit was moved, it is on April 21 now", 5)
+    assert "the security audit is on April 14" not in standing(mem, Status.ACTIVE)

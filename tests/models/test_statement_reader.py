@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -134,3 +135,24 @@ def test_a_card_without_its_entries_is_an_error_of_ours(folder: Path) -> None:
     (folder / "card.json").write_text("{}")
     with pytest.raises(EmbedderUnavailable):
         StatementReader(folder).load()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My sister Melanie moved to Lisbon in May.", {"Melanie": "person", "Lisbon": "place"}),
+        ("Priya's brother works at Siemens.", {"Priya": "person", "Siemens": "organisation"}),
+        ("Much appreciated! Everyone loved it. Creativity matters to me.", {}),
+        ("We had pasta on Monday and talked about the weather.", {}),
+    ],
+)
+def test_names_are_told_from_other_words_with_a_capital(text: str, expected: dict[str, str]) -> None:
+    found = {text[name.start : name.end]: name.kind for name in READER.read("user", "", text).names}
+    assert found == expected
+
+
+@given(st.text(max_size=80))
+def test_names_stand_in_their_text_in_order(text: str) -> None:
+    names = READER.read("user", "", text).names
+    assert all(0 <= name.start < name.end <= len(text) for name in names)
+    assert all(one.end <= other.start for one, other in pairwise(names))

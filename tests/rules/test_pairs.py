@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from engram.models.pair_reader import PairJudgement
-from engram.rules.pairs import PairWeights, Relation, change_places, least_cosine, relation, replaced, same_figures, shown
+from engram.rules.pairs import (
+    PairWeights,
+    Relation,
+    change_places,
+    least_cosine,
+    promise,
+    relation,
+    replaced,
+    same_figures,
+    shown,
+)
 from engram.types import Memory, Replacement
 
 WEIGHTS = PairWeights(same=0.8, replaces=0.7, challenges=0.4)
@@ -90,3 +100,14 @@ def test_the_model_reads_the_words_with_what_they_carry_behind_the_name_of_anoth
     memory = Memory(text=text, speaker="Ana", words_at=(5, 21))
     assert shown(memory) == text
     assert shown(Memory(text="The user: I work nights", speaker="user", words_at=(10, 23))) == "I work nights"
+
+
+def test_pairs_that_share_words_figures_and_a_plan_promise_most() -> None:
+    later = Memory(text="The PCI audit is on April 21 now")
+    plan = Memory(text="The PCI audit is on April 14", category="commitment")
+    event = Memory(text="The PCI audit went well in April 2024", category="moment")
+    other = Memory(text="Lisa paints the garden fence", category="fact")
+    odds = [promise(earlier, later) for earlier in (plan, event, other)]
+    assert odds == sorted(odds, reverse=True)
+    assert odds[0] > PairWeights().promising > odds[2]
+    assert promise(other, later, of_slot=True) > promise(other, later)

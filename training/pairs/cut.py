@@ -22,6 +22,7 @@ import numpy as np
 
 import engram
 from engram.capture import duplicates
+from engram.capture.pairs import Relations
 from engram.models.catalogue import find
 from engram.models.embedders import OnnxEmbedder
 from engram.rules.pairs import promise, shown
@@ -87,7 +88,7 @@ def pairs(story: dict[str, Any], encoder: Any) -> Iterator[dict[str, str]]:
 
 
 def main(paths: Sequence[Path], out: Path) -> None:
-    duplicates.relations = lambda *_: ({}, ())  # type: ignore[assignment]
+    duplicates.relations = lambda *_: Relations({})  # type: ignore[assignment]
     encoder = OnnxEmbedder(find())
     out.mkdir(parents=True, exist_ok=True)
     for path in paths:

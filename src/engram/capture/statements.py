@@ -155,19 +155,21 @@ def statements_to_remember(text: str, now: datetime, reading: Reading) -> list[P
     """
     turn = Turn(text, "", now)
     found: list[Piece] = []
+    whole: Piece | None = None
     for block in shapes.blocks(text):
         if block.shape != shapes.PROSE:
             return [statement_to_remember(text, now, reading)]
         for one in _judged(text[block.start : block.end], turn, "", reading):
             piece = replace(one, start=block.start + one.start, end=block.start + one.end)
+            whole = piece if whole is None else joined(whole, piece, whole.judgement)
             told = _is_told(piece.judgement, reading.weights) and (not found or _is_told(found[-1].judgement, reading.weights))
             if found and (not told or correction_in(text[piece.start : piece.end]) is not None):
                 best = max((found[-1], piece), key=lambda one: one.judgement.keep)
                 found[-1] = joined(found[-1], piece, best.judgement)
             else:
                 found.append(piece)
-    if sum(piece.judgement.keep >= _SURELY_TOLD for piece in found) < 2:
-        return [statement_to_remember(text, now, reading)]
+    if whole is None or sum(piece.judgement.keep >= _SURELY_TOLD for piece in found) < 2:
+        return [_as_one(text, whole, turn)]
     starts = [piece.start + _mark(text, piece.start, piece.end) for piece in found]
     return [_bare(text[start : piece.end], piece, turn) for start, piece in zip(starts, found, strict=True)]
 
@@ -184,8 +186,15 @@ def _is_told(judgement: Judgement, weights: StatementWeights) -> bool:
 def statement_to_remember(text: str, now: datetime, reading: Reading) -> Proposition:
     """Return a text as one statement, with the time that its words name."""
     turn = Turn(text, "", now)
-    judged = _judged(text, turn, "", reading)
-    return _bare(text, judged[0], turn) if judged else Proposition(text=text, speaker="", category="fact", confidence=1.0)
+    whole: Piece | None = None
+    for piece in _judged(text, turn, "", reading):
+        whole = piece if whole is None else joined(whole, piece, whole.judgement)
+    return _as_one(text, whole, turn)
+
+
+def _as_one(text: str, whole: Piece | None, turn: Turn) -> Proposition:
+    """Return a text as one statement, with the judgement on its first piece; None if it has no piece."""
+    return Proposition(text=text, speaker="", category="fact", confidence=1.0) if whole is None else _bare(text, whole, turn)
 
 
 def mentions_of(text: str, speaker: str, reading: Reading) -> tuple[Mention, ...] | None:
@@ -366,7 +375,7 @@ def _shown(context: str) -> str:
 
 def _speech(text: str, turn: Turn, previous: Turn | None, reading: Reading) -> Iterator[_Read]:
     other = previous if previous is not None and previous.speaker != turn.speaker else None
-    before = redaction.cut(previous.text).text if previous is not None else ""
+    before = redaction.cut(other.text).text if other is not None else ""
     asked = _question_of(before) if other is not None else ""
     threshold, least = _thresholds(turn, other, reading.weights)
     judged: list[tuple[shapes.Block, list[Piece]]] = []

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.text.english.entities import KINDS, UNSURE, folded, mentions, other_names
+from engram.values.memories import Name
 
 
 def named(text: str, speaker: str = "user") -> dict[str, str]:
@@ -44,6 +45,19 @@ def test_a_role_and_a_handle_are_other_names() -> None:
     assert [(one.name, set(one.aliases)) for one in found] == [("Ada Byron", {"the user's manager", "@adab"})]
     assert folded("my manager") == folded("the user's manager")
     assert {"ada", "@ada", "@abyron"} <= set(other_names("Ada Byron", "person"))
+
+
+def test_names_that_the_model_found_are_mentioned_and_other_capitals_only_if_they_are_known() -> None:
+    text = "My manager Ada met Creativity at Brightwave."
+    found = mentions(text, "user", [Name("Ada", "person"), Name("Brightwave", "organisation")])
+    assert {(one.name, one.kind) for one in found} == {
+        ("Ada", "person"), ("Brightwave", "organisation"), ("Creativity", UNSURE),
+    }  # fmt: skip
+    assert next(one.aliases for one in found if one.name == "Ada") == ("the user's manager",)
+
+
+def test_a_name_in_the_words_that_a_statement_carries_is_mentioned() -> None:
+    assert [one.name for one in mentions("He works at a brewery", "user", [Name("Tom", "person")])] == ["Tom"]
 
 
 def test_plain_words_are_no_names() -> None:
