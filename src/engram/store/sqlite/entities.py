@@ -260,7 +260,17 @@ class SqliteEntities:
         """Return the mentions that mean an entity, those of the latest memories first, except the memory `besides`."""
         return self._mentions("n.entity = ? AND n.memory <> ? ORDER BY n.memory DESC, n.number LIMIT ?", entity, besides, limit)
 
-    def _mentions(self, which: str, *values: int) -> list[StoredMention]:
+    def aliasing(self, entity: int) -> list[StoredMention]:
+        """Return the mentions that mean an entity and give it other names."""
+        return self._mentions("n.entity = ? AND n.aliases <> '' ORDER BY n.memory, n.number", entity)
+
+    def naming_role(self, role: str) -> list[StoredMention]:
+        """Return the mentions by this role alone, whomever they mean."""
+        own_scope = "(SELECT m.scope FROM memories AS m WHERE m.key = n.memory AND m.tier = 'cleartext') = ?2"
+        named = "lower(n.name) IN (?1, 'the ' || ?1) AND instr(n.name, '''s ') > 0"
+        return self._mentions(f"{named} AND {own_scope} ORDER BY n.memory, n.number", role, self._scope)
+
+    def _mentions(self, which: str, *values: int | str) -> list[StoredMention]:
         rows = self._rows(f"SELECT n.memory, n.number, n.entity, {_SAID} FROM mentions AS n WHERE {which}", *values)
         return [
             StoredMention(memory, number, entity, Mention(name, kind, _from_json(aliases), bool(is_speaker)))
