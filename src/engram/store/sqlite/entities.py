@@ -342,6 +342,27 @@ def forget_mentions(connection: apsw.Connection, rules: StoreRules, memory: int)
     connection.execute("DELETE FROM mentions WHERE memory = ?", (memory,))
 
 
+def drop_borrowed_mentions(connection: apsw.Connection, rules: StoreRules, erased: Sequence[Memory], names: set[str]) -> None:
+    """Remove mentions by these folded names from memories whose own words do not give them, of the sessions of erased ones.
+
+    Such a name may have been read out of the erased words: "she" in the next sentence.
+    """
+    for scope, session in {(memory.scope, memory.session) for memory in erased}:
+        table = SqliteEntities(connection, intern(connection, scope))
+        for key in table.memories_naming(sorted(names)):
+            memory, said = memory_rows.by_key(connection, key), table.mentions_of(key)
+            words = memory.words.casefold()
+            kept = [one.said for one in said if one.said.is_speaker or one.said.name.casefold() in words or _is_role(one.said)]
+            if memory.session == session and len(kept) < len(said):
+                rules.forget_mentions(table, key)
+                rules.record_mentions(table, key, kept)
+
+
+def _is_role(mention: Mention) -> bool:
+    """True for a name that is made of the words and not in them: "the user's manager" for "my manager"."""
+    return "'s " in mention.name
+
+
 def stored_mentions(connection: apsw.Connection, memory: Memory) -> tuple[Mention, ...] | None:
     """Return the mentions that are stored of a memory; None if there are none, so that its words are to be read."""
     found = SqliteEntities(connection, 0).mentions_of(memory.key)
