@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engram.rules.entities import canonical, forget_mentions, record_mentions
-from engram.text.english.entities import mentions
+from engram.text.english.entities import folded, mentions
 from engram.values.entities import EntityDecision, Mention, StoredMention, Tenure
 
 
@@ -129,6 +129,12 @@ class Table:
         latest = sorted(self.said, key=lambda key: (-key[0], key[1]))
         found = [self.said[key] for key in latest if self.said[key].entity == entity and key[0] != besides]
         return found if limit < 0 else found[:limit]
+
+    def aliasing(self, entity: int) -> list[StoredMention]:
+        return [one for one in self.mentions_meaning(entity) if one.said.aliases]
+
+    def naming_role(self, role: str) -> list[StoredMention]:
+        return [self.said[key] for key in sorted(self.said) if folded(self.said[key].said.name) == role]
 
     def mentioned_in(self, memory: int) -> list[int]:
         return sorted({one.entity for key, one in self.said.items() if key[0] == memory and one.entity is not None})

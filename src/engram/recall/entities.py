@@ -26,6 +26,7 @@ _STEM = 4  # letters at the beginning of a word that two names must share
 _NAMES = 200  # most frequent names that an unknown one is compared with
 _CORRECTIONS = 5  # corrections of corrections that a timeline follows back
 _SELF = ("i", "me", "myself", "we")
+_PRESENT = ("held", "contested")
 _HOPS, _SUBJECTS, _MOST = 4, 64, 1000  # premises after the first, subjects read, and facts of a step, for inferred beliefs
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from engram.rules.entity_decisions import Rulings, names_in, rulings
-from engram.rules.roles import RoleStatement, holder, tenures
+from engram.rules.roles import RoleStatement, has_role, holder, tenures
 from engram.store.rule_ports import EntityTable
 from engram.text.english.entities import ORGANISATION, PERSON, THING, TITLES, UNSURE, folded, is_possessive, other_names
 from engram.text.english.nicknames import FULL_FORMS, is_beginning, is_short_form, short_forms
@@ -101,7 +101,8 @@ def _read_again(table: EntityTable, memory: int) -> None:
         table.link(memory, mention.number, entity)
         if entity is not None:
             for role in _roles_in(mention.said):
-                _settle_role(table, role.name, entity)
+                if role.holding is Holding.FORMER or not has_role(table.holders(role.name), entity, table.said_at(memory)):
+                    _settle_role(table, role.name, entity)
 
 
 def _meant(table: EntityTable, mention: StoredMention) -> int | None:
@@ -307,23 +308,23 @@ def _settle_role(table: EntityTable, role: str, *entities: int) -> None:
     before = table.holders(role)
     holders = sorted({*entities, *(span.entity for span in before)})
     statements = [RoleStatement(None, entity, Holding.HAS) for entity in holders if _own_name(table, entity) == role]
-    for entity in holders:
-        for mention in table.mentions_meaning(entity):
-            statements += [
-                RoleStatement(table.said_at(mention.memory), entity, said.holding)
-                for said in (_roles_in(mention.said) if mention.said.aliases else ())
-                if said.name == role
-            ]
+    statements += [
+        RoleStatement(table.said_at(mention.memory), entity, said.holding)
+        for entity in holders
+        for mention in table.aliasing(entity)
+        for said in _roles_in(mention.said)
+        if said.name == role
+    ]
     after = tenures(statements, shared=is_shared(role))
     if after == before:
         return
     table.set_holders(role, after)
-    for entity in holders:
-        for mention in table.mentions_meaning(entity):
-            if folded(mention.said.name) == role and _own_name(table, entity) != role:
-                meant = holder(after, table.said_at(mention.memory))
-                table.link(mention.memory, mention.number, meant)
-                table.set_subject(mention.memory, _own_name(table, entity), role if meant is None else _own_name(table, meant))
+    for mention in table.naming_role(role):
+        meant = holder(after, table.said_at(mention.memory))
+        if meant != mention.entity:
+            table.link(mention.memory, mention.number, meant)
+            old = role if mention.entity is None else _own_name(table, mention.entity)
+            table.set_subject(mention.memory, old, role if meant is None else _own_name(table, meant))
 
 
 def _own_name(table: EntityTable, entity: int) -> str:

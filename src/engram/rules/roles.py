@@ -47,6 +47,11 @@ def _ended(spans: list[Tenure], one: RoleStatement, held: Sequence[Tenure]) -> l
     return [Tenure(one.entity, None, successor or one.at), *spans]
 
 
+def has_role(spans: Sequence[Tenure], entity: int, at: datetime | None) -> bool:
+    """True if an entity is known to have a role at a time since before: then a statement of it then changes nothing."""
+    return any(span.entity == entity and span.since is not None and _covers(span, at) for span in spans)
+
+
 def holder(spans: Sequence[Tenure], at: datetime | None) -> int | None:
     """Return the one who has a role at a time; None if nobody has it or several have.
 

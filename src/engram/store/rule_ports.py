@@ -89,6 +89,12 @@ class EntityTable(Protocol):
     def mentions_meaning(self, entity: int, limit: int = -1, besides: int = 0) -> list[StoredMention]:
         """Return the mentions that mean an entity, those of the latest memories first, but for one memory."""
 
+    def aliasing(self, entity: int) -> list[StoredMention]:
+        """Return the mentions that mean an entity and give it other names."""
+
+    def naming_role(self, role: str) -> list[StoredMention]:
+        """Return the mentions by this role alone, whomever they mean."""
+
     def mentioned_in(self, memory: int) -> list[int]:
         """Return the entities that a memory mentions."""
 

@@ -155,6 +155,23 @@ def test_mentions_that_come_with_a_draft_are_stored_and_not_read_from_its_words(
     assert store.entities.get(ME, "ada lovelace") is None
 
 
+def test_a_name_that_was_read_out_of_erased_words_is_erased_from_the_memories_around(store: Store) -> None:
+    ada = (Mention("Ada", "person"),)
+    first, second, third = store.capture.write(
+        ME,
+        ME.scope,
+        [],
+        [
+            Draft(memory=Memory(text="Ada came home", session="s"), mentions=ada),
+            Draft(memory=Memory(text="She was tired", session="s"), mentions=ada),
+            Draft(memory=Memory(text="She won the prize", session="another"), mentions=ada),
+        ],
+    )
+    store.erasure.erase(ME, [first.id])
+    assert store.entities.mentions(ME, second.id) == []
+    assert store.entities.mentions(ME, third.id) == ["Ada"]
+
+
 def test_a_role_has_holders_with_their_times(store: Store, clock: HandClock) -> None:
     march = clock.now()
     remember(store, "My manager is Ada Lovelace", happened_at=march)

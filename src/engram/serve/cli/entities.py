@@ -20,7 +20,7 @@ def _entity(result: CommandResult) -> None:
             ("kind", entity.kind),
             ("also", ", ".join(entity.also)),
             *(("role", _tenure(role.role, role)) for role in profile.roles),
-            *((f"{holder.role}", _tenure(holder.holder, holder)) for holder in profile.holders),
+            *((one.role, _tenure(one.holder, one)) for one in profile.holders if one.holder != entity.name),
             ("named in", f"{entity.mentions} memories, {terminal.when(entity.first)} to {terminal.when(entity.last)}"),
             ("with", ", ".join(f"{name} ({count})" for name, count in profile.relations)),
         ]

@@ -260,7 +260,17 @@ class SqliteEntities:
         """Return the mentions that mean an entity, those of the latest memories first, except the memory `besides`."""
         return self._mentions("n.entity = ? AND n.memory <> ? ORDER BY n.memory DESC, n.number LIMIT ?", entity, besides, limit)
 
-    def _mentions(self, which: str, *values: int) -> list[StoredMention]:
+    def aliasing(self, entity: int) -> list[StoredMention]:
+        """Return the mentions that mean an entity and give it other names."""
+        return self._mentions("n.entity = ? AND n.aliases <> '' ORDER BY n.memory, n.number", entity)
+
+    def naming_role(self, role: str) -> list[StoredMention]:
+        """Return the mentions by this role alone, whomever they mean."""
+        own_scope = "(SELECT m.scope FROM memories AS m WHERE m.key = n.memory AND m.tier = 'cleartext') = ?2"
+        named = "lower(n.name) IN (?1, 'the ' || ?1) AND instr(n.name, '''s ') > 0"
+        return self._mentions(f"{named} AND {own_scope} ORDER BY n.memory, n.number", role, self._scope)
+
+    def _mentions(self, which: str, *values: int | str) -> list[StoredMention]:
         rows = self._rows(f"SELECT n.memory, n.number, n.entity, {_SAID} FROM mentions AS n WHERE {which}", *values)
         return [
             StoredMention(memory, number, entity, Mention(name, kind, _from_json(aliases), bool(is_speaker)))
@@ -330,6 +340,27 @@ def forget_mentions(connection: apsw.Connection, rules: StoreRules, memory: int)
     unlink_mentions(connection, rules, memory)
     connection.execute("UPDATE mentions SET name = '', aliases = '' WHERE memory = ?", (memory,))
     connection.execute("DELETE FROM mentions WHERE memory = ?", (memory,))
+
+
+def drop_borrowed_mentions(connection: apsw.Connection, rules: StoreRules, erased: Sequence[Memory], names: set[str]) -> None:
+    """Remove mentions by these folded names from memories whose own words do not give them, of the sessions of erased ones.
+
+    Such a name may have been read out of the erased words: "she" in the next sentence.
+    """
+    for scope, session in {(memory.scope, memory.session) for memory in erased}:
+        table = SqliteEntities(connection, intern(connection, scope))
+        for key in table.memories_naming(sorted(names)):
+            memory, said = memory_rows.by_key(connection, key), table.mentions_of(key)
+            words = memory.words.casefold()
+            kept = [one.said for one in said if one.said.is_speaker or one.said.name.casefold() in words or _is_role(one.said)]
+            if memory.session == session and len(kept) < len(said):
+                rules.forget_mentions(table, key)
+                rules.record_mentions(table, key, kept)
+
+
+def _is_role(mention: Mention) -> bool:
+    """True for a name that is made of the words and not in them: "the user's manager" for "my manager"."""
+    return "'s " in mention.name
 
 
 def stored_mentions(connection: apsw.Connection, memory: Memory) -> tuple[Mention, ...] | None:

@@ -162,10 +162,9 @@ def names_mentioned(connection: apsw.Connection, rules: StoreRules, memories: Co
     named: dict[int, set[str]] = {}
     for memory in memories:
         scope = connection.execute("SELECT scope FROM memories WHERE key = ?", (memory,)).get
-        if connection.execute("SELECT EXISTS (SELECT 1 FROM entity_decisions WHERE scope = ?)", (scope,)).get:
-            said = [mention.said for mention in entities.SqliteEntities(connection, int(scope or 0)).mentions_of(memory)]
-            names = {rules.folded(name) for mention in said for name in (mention.name, *mention.aliases)}
-            named.setdefault(int(scope or 0), set()).update(names)
+        said = [mention.said for mention in entities.SqliteEntities(connection, int(scope or 0)).mentions_of(memory)]
+        names = {rules.folded(name) for mention in said for name in (mention.name, *mention.aliases)}
+        named.setdefault(int(scope or 0), set()).update(names)
     return named
 
 

@@ -20,7 +20,19 @@ from engram.guard.visibility import Visibility, require_owner, writable
 from engram.log import Log
 from engram.store.folder import clear_snapshots
 from engram.store.receipts import ReceiptRequest
-from engram.store.sqlite import audit, entity_decisions, episodes, facts, gaps, memory_rows, receipts, text_index, turns, working
+from engram.store.sqlite import (
+    audit,
+    entities,
+    entity_decisions,
+    episodes,
+    facts,
+    gaps,
+    memory_rows,
+    receipts,
+    text_index,
+    turns,
+    working,
+)
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import vectors as vectors
 from engram.types import (
@@ -149,6 +161,7 @@ class Erasure:
                 for memory in gone:
                     turns.delete_sources(connection, memory.key)
                     erase_memory(connection, self._gate.rules, memory)
+                entities.drop_borrowed_mentions(connection, self._gate.rules, gone, set().union(*named.values()))
                 entity_decisions.erase_unfounded(connection, self._gate.rules, named)
                 audit.erase_digests(connection, [memory.id for memory in gone])
                 gaps.delete_related(connection, [memory.text for memory in gone])

@@ -611,6 +611,8 @@ def _format_7(connection: apsw.Connection) -> None:
               FROM old_mentions AS o JOIN entities AS e ON e.key = o.entity;
         DROP TABLE old_mentions;
         CREATE INDEX mentions_by_entity ON mentions (entity, memory);
+        CREATE INDEX mentions_with_aliases ON mentions (entity) WHERE aliases <> '';
+        CREATE INDEX mentions_by_role ON mentions (lower(name)) WHERE instr(name, '''s ') > 0;
 
         ALTER TABLE aliases RENAME TO old_aliases;
         CREATE TABLE aliases (
