@@ -54,4 +54,5 @@ def test_a_pair_of_one_slot_is_read_beside_the_nearest() -> None:
     later, earlier = Memory(text="a"), Memory(text="b")
     near = [PairCandidate(0, later, place, earlier, cosine) for place, cosine in ((1, 0.7), (2, 0.9))]
     of_slot = [PairCandidate(0, later, place, earlier, 1.0, of_slot=True) for place in (2, 3, 4)]
-    assert [pair.place for pair in chosen([*near, *of_slot], PairWeights())] == [2, 3]
+    read = [pair.place for pair in chosen([*near, *of_slot], PairWeights(most_at_once=3, promising=0.0))]
+    assert read == [2, 3, 4]

@@ -52,7 +52,7 @@ def loss_of(network: StatementNetwork, batch: list[Example]) -> torch.Tensor:
     if (borders >= 0).any():  # rows that only have names have no borders
         total = total + functional.cross_entropy(scores.reshape(-1, 3), borders.reshape(-1), ignore_index=-100)
     if (names >= 0).any():
-        total = total + 0.7 * functional.cross_entropy(tags.reshape(-1, tags.shape[-1]), names.reshape(-1), ignore_index=-100)
+        total = total + 1.2 * functional.cross_entropy(tags.reshape(-1, tags.shape[-1]), names.reshape(-1), ignore_index=-100)
     found, keeps, needs, kinds, tenses, weight = [], [], [], [], [], []
     pointing = []
     for n, e in enumerate(batch):

@@ -128,12 +128,16 @@ class Distiller:
         candidates, refused = believed(answer, turns, context, settings)
         notes = give_vectors(tools, candidates)
         sifted = sift(tools.store, tools.index, reader, candidates, comparison_of(tools.live, tools.embedder))
+        keys = [one.key for one in waiting]
+        captured = tools.store.turns.derived(reader, keys)
+        own = {memory.id for memory in captured}
+        for candidate in sifted.fresh:  # two readings of one turn are no change
+            candidate.replaces = tuple(one for one in candidate.replaces if one.earlier not in own)
         made = drafts(turns, sifted.fresh, settings)
         again: dict[str, list[int]] = {}
         for candidate, twin in sifted.merged:
             again.setdefault(twin, []).append(candidate.turn)
-        keys = [one.key for one in waiting]
-        outworn = self._replaced(reader, keys, sifted)
+        outworn = self._replaced(reader, keys, captured, sifted)
         kept = tools.store.capture.write_extracted(
             reader, keys, made, space=space_of(tools.embedder), again=again, outworn=outworn
         )
@@ -141,14 +145,14 @@ class Distiller:
         reading.turns += len(turns)
         reading.notes += [*notes, *(f"{n} statements of the extractor were refused: {why}." for why, n in refused.items())]
 
-    def _replaced(self, reader: Reader, keys: Sequence[int], sifted: Sifted) -> list[str]:
-        """Return the memories that were captured without the model from turns of which the model states something.
+    def _replaced(self, reader: Reader, keys: Sequence[int], captured: Sequence[Memory], sifted: Sifted) -> list[str]:
+        """Return the ids of captured memories whose turns are all turns of which the model states something.
 
         A memory that somebody confirmed, corrected, rated or pinned stays, and so does one that the model repeats.
         """
         answered = {keys[one.turn] for one in (*sifted.fresh, *(candidate for candidate, _ in sifted.merged))}
         repeated = {memory_id for _, memory_id in sifted.merged}
-        old = {memory.key: memory for memory in self._tools.store.turns.derived(reader, keys) if is_untouched(memory)}
+        old = {memory.key: memory for memory in captured if is_untouched(memory)}
         outside = {key for key, turn, _ in self._tools.store.turns.sources(reader, list(old)) if turn not in answered}
         return [memory.id for key, memory in old.items() if key not in outside and memory.id not in repeated]
 

@@ -103,6 +103,8 @@ _TITLED = re.compile(
     rf"\b(?:Dr|Mr|Mrs|Ms|Prof|Professor|Aunt|Uncle|Sir|Captain|Coach|Judge)\.? (?:{_LINK} )*{_C}[\w'’-]*\w"
     rf"(?: (?:{_LINK} )*{_C}[\w-]+)?"
 )
+_TITLE_BEFORE = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|Professor|Aunt|Uncle|Sir|Captain|Coach|Judge)\.? \Z")
+_LAST_LATIN = "\u024f"
 _TITLED_NEEDS = ("Dr", "Mr", "Ms", "Prof", "Aunt", "Uncle", "Sir", "Captain", "Coach", "Judge")
 _CAPITALS = re.compile(
     rf"(?<![\w@/.]){_C}[\w'’&-]*(?:\.(?:js|io|NET|ai))?(?: (?:{_LINK}|of the)(?= (?:{_LINK} )*{_C}))*(?: {_C}[\w&-]*)*"
@@ -203,13 +205,18 @@ def _found(body: str, whose: str, names: Sequence[Name] | None) -> Iterator[tupl
 
 
 def _given(body: str, names: Sequence[Name]) -> Iterator[tuple[int, int, Mention]]:
-    """Yield the names that are known to stand in a text, the longest first, then other words with a capital, which count only
-    if an entity has that name."""
+    """Yield the names that are known to stand in a text with the titles before them, the longest first, then other words with a
+    capital, which count only if an entity has that name. In scripts that the model was not made for the lists and rules decide."""
     for name in sorted(names, key=lambda name: -len(name.text)):
         for match in re.finditer(rf"(?<!\w){re.escape(name.text)}(?!\w)", body):
-            yield match.start(), match.end(), _mention_of(name)
-    for start, end, mention in _capitals(body):
-        yield start, end, mention if mention.kind == TECHNOLOGY else Mention(mention.name, UNSURE)
+            title = _TITLE_BEFORE.search(body, 0, match.start()) if name.kind == PERSON else None
+            if title is None:
+                yield match.start(), match.end(), _mention_of(name)
+            else:
+                yield title.start(), match.end(), Mention(body[title.start() : match.end()], PERSON)
+    for start, end, mention in _capitalised(body):
+        is_sure = mention.kind == TECHNOLOGY or any(letter.isalpha() and letter > _LAST_LATIN for letter in mention.name)
+        yield start, end, mention if is_sure else Mention(mention.name, UNSURE)
 
 
 def _mention_of(name: Name) -> Mention:
@@ -240,13 +247,19 @@ def _people_by_role(body: str, whose: str, people: Sequence[str] | None) -> Iter
         for match in pattern.finditer(body):
             name, handle = match["name"], match.groupdict().get("handle")
             if people is not None:
-                name = max((one for one in people if f" {one} " in f" {name} "), key=len, default="")
+                name = max((_with_title(one, name) for one in people if f" {one} " in f" {name} "), key=len, default="")
             if name and name.split()[0].lower() not in _SENTENCE_WORDS:
                 aliases = (_role(match, whose), *((f"@{handle}",) if handle else ()))
                 yield match.start(), match.end(), Mention(name, PERSON, aliases)
     yield from _with_handles(body)
     for match in _BARE_ROLE.finditer(body):
         yield match.start(), match.end(), Mention(_role(match, whose), PERSON)
+
+
+def _with_title(name: str, found: str) -> str:
+    """Return a name with the title that stands before it in a text."""
+    title = found[: found.index(name)]
+    return f"{title}{name}" if title.strip(" .").lower() in TITLES else name
 
 
 def _with_handles(body: str) -> Iterator[tuple[int, int, Mention]]:
