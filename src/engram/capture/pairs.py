@@ -117,7 +117,7 @@ class Relations(Generic[Place]):
 def relations(reader: PairReader, candidates: Iterable[PairCandidate[Place]], weights: PairWeights) -> Relations[Place]:
     """Return what the pair model says of the most promising of these pairs."""
     ranked = _ranked(candidates)
-    waiting = sum(odds >= weights.promising_at_rest for odds, _ in ranked)
+    waiting = sum(odds >= weights.promising for odds, _ in ranked)
     read = _best(ranked, weights)
     texts = [(shown(pair.earlier), shown(pair.later)) for pair in read]
     try:

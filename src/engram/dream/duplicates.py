@@ -67,8 +67,7 @@ def _related(
 ) -> tuple[list[tuple[Memory, Memory, Related[int]]], tuple[str, ...]]:
     """Return the pairs that the model has something to say about, as earlier memory, later memory and relation; and a note if it
     cannot be read."""
-    own = context.pair_weights
-    weights = replace(own, most_at_once=own.most_at_rest, promising=own.promising_at_rest)
+    weights = replace(context.pair_weights, most_at_once=context.pair_weights.most_at_rest)
     pairs: dict[tuple[int, int], PairCandidate[int]] = {}
     by_key: dict[int, Memory] = {}
     for memory, neighbours in found:

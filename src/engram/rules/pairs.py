@@ -37,8 +37,7 @@ class PairWeights:
     least_likeness: float = 0.5  # likeness from which two statements may have to do with each other: cosine over background
     most_at_once: int = 3  # pairs of a statement that are read while it is captured
     most_at_rest: int = 10  # pairs of a statement that are read at rest
-    promising: float = -0.5  # log odds from which a pair is read while a statement is captured
-    promising_at_rest: float = -1.0  # log odds from which it is read at rest
+    promising: float = -0.5  # log odds from which a pair is read
     longest: int = 280  # characters: a longer text is no single statement
     same: float = 0.8
     replaces: float = 0.8
