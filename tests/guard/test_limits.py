@@ -214,6 +214,7 @@ def test_every_operation_that_takes_a_question_is_counted() -> None:
         "feedback",
         "checkpoint",
         "learn",
+        "unlearn",
     }  # what is asked there is kept, and answered with nothing that was searched for
     by_name = {"beliefs"}  # an exact name is looked up, and nothing like it
     for operation in OPERATIONS.values():
