@@ -89,7 +89,7 @@ def lived(ada: Engram) -> Hers:
     skill = ada.skills(f"Deploy {WORD} {SECRET}")[0].skill.id
     return Hers(
         *(one.id, two.id, said, going.id, skill, box.key, box.trace, page.cursor, 0, ada.dream().pass_id),
-        ada.decide_entity(WORD, "alias", SECRET, reason=SECRET).id,
+        ada.decide_entity(WORD, "alias", f"{SECRET} the second", reason=SECRET).id,
         *(dropped.piece, dropped.session),
     )
 

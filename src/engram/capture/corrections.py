@@ -116,7 +116,7 @@ def _by_model(one: Said, corrected: Sequence[_Corrected], comparison: Comparison
 def _repeats(one: Said, old: _Corrected, comparison: Comparison) -> bool:
     said, was, weights = one.words, _shown(old.memory), comparison.pairs
     (after,) = comparison.reader.judge([(was, said)])
-    if not may_repeat(after, weights):
+    if not may_repeat(after):
         return False
     judged: list[PairJudgement] = comparison.reader.judge([(said, was), *([(old.instead, said)] if old.instead else [])])
     beside = judged[1] if old.instead else None

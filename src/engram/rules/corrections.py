@@ -20,9 +20,9 @@ from engram.values.frozen import frozen
 if TYPE_CHECKING:
     from engram.models.pair_reader import PairJudgement
 
-_LIKELY = 0.96
+_LIKELY = 0.94
 """Probability of the same from which a statement that would replace the heir repeats the corrected one."""
-_CERTAIN = 0.992
+_CERTAIN = 0.98
 """Probability of the same from which a single other word is believed to be a synonym."""
 
 
@@ -40,14 +40,18 @@ class CorrectionReading:
         return min(self.after.same, self.before.same)
 
 
-def may_repeat(judged: PairJudgement, weights: PairWeights) -> bool:
+_REPEATS = 0.6
+"""Probability from which a statement may be a corrected one in other words."""
+
+
+def may_repeat(judged: PairJudgement) -> bool:
     """Return True if the judgement on a corrected statement and a later one leaves it possible that they are the same."""
-    return judged.same >= weights.same and judged.same > judged.replaces
+    return judged.same >= _REPEATS and judged.same > judged.replaces
 
 
 def repeats(said: str, corrected: str, heir: str, reading: CorrectionReading, weights: PairWeights) -> bool:
     """Return True if a statement says again what was corrected. One that is closer to the heir does not; `heir` may be empty."""
-    if not may_repeat(reading.after, weights) or reading.same < weights.same or not same_figures(said, corrected):
+    if not may_repeat(reading.after) or reading.same < _REPEATS or not same_figures(said, corrected):
         return False
     beside = reading.after_heir
     new, old = set(senses(said)), set(senses(corrected))

@@ -215,7 +215,8 @@ def _given(body: str, names: Sequence[Name]) -> Iterator[tuple[int, int, Mention
             else:
                 yield title.start(), match.end(), Mention(body[title.start() : match.end()], PERSON)
     for start, end, mention in _capitalised(body):
-        is_sure = mention.kind == TECHNOLOGY or any(letter.isalpha() and letter > _LAST_LATIN for letter in mention.name)
+        is_listed = mention.kind == TECHNOLOGY or mention.name.split()[0].lower() in GIVEN_NAMES
+        is_sure = is_listed or any(letter.isalpha() and letter > _LAST_LATIN for letter in mention.name)
         yield start, end, mention if is_sure else Mention(mention.name, UNSURE)
 
 
