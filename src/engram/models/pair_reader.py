@@ -55,8 +55,7 @@ class PairReader:
         self._load()
         if len(pairs) < _TOGETHER:
             return [self._judge(*pair) for pair in pairs]
-        with ThreadPoolExecutor(os.cpu_count() or 1, "engram-pairs") as pool:
-            return list(pool.map(lambda pair: self._judge(*pair), pairs))
+        return list(_threads().map(lambda pair: self._judge(*pair), pairs))
 
     def _judge(self, earlier: str, later: str) -> PairJudgement:
         weights = self._load()
@@ -78,8 +77,13 @@ class PairReader:
         return self._weights
 
 
-_TOGETHER = 4
-"""Pairs from which several threads are worth their start."""
+_TOGETHER = 2
+"""Pairs from which several threads are worth it: the model runs outside Python's lock."""
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(os.cpu_count() or 1, "engram-pairs")
 
 
 @cache

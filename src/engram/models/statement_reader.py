@@ -292,7 +292,7 @@ def _names(text: str, spans: Sequence[Span], tags: Floats, kinds: Sequence[str])
     return tuple(NameSpan(start, end, kinds[int(of_kind.argmax())]) for start, end, of_kind in found)
 
 
-_NO_NAME = 0.5
+_NO_NAME = 0.3
 """Probability above which a word is part of no name."""
 _BEGINS = 0.5
 """Probability from which a word begins another name than the word before it."""
