@@ -3,6 +3,9 @@
 The cue and what is behind it are read in `text/english/corrections.py`. A value ("sorry, Thursday") corrects the statement just
 before it if that names a value of the same sort; a sentence corrects the one of the last statements that it replaces by the pair
 model, or that it repeats with another word. Where nothing fits, nothing is corrected: "no, it's fine" is an answer.
+
+Of 31 labelled corrections 2 are missed, and of 33 sentences that only sound like one none retires anything
+(`tests/labelled/spoken_corrections.jsonl`). The cues were written with these rows in view; there is no unseen figure yet.
 """
 
 from __future__ import annotations
