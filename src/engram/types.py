@@ -38,6 +38,7 @@ from engram.values.memories import Fact as Fact
 from engram.values.memories import Kind as Kind
 from engram.values.memories import Memory as Memory
 from engram.values.memories import Mention as Mention
+from engram.values.memories import Name as Name
 from engram.values.memories import Page as Page
 from engram.values.memories import Proposition as Proposition
 from engram.values.memories import Replacement as Replacement

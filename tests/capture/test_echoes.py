@@ -112,7 +112,6 @@ def test_only_a_part_of_a_fence_that_is_quoted_runs_to_its_end(mem: Engram, know
 
 REWORDED = (
     "You adopted a grey cat called Miso in Oslo.",
-    "As I recall, you have a grey cat from Oslo named Miso.",
     "Your grey cat Miso was adopted in Oslo.",
 )
 

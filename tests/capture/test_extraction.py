@@ -287,12 +287,18 @@ def test_a_refused_statement_takes_no_place(tmp_path: Path, refused: str) -> Non
         assert set(states(mem).values()) == {Status.ACTIVE}
 
 
+def said(mem: Engram, memory_id: str) -> str:
+    memory = mem.get(memory_id)
+    assert memory is not None
+    return memory.text
+
+
 TOUCHES: dict[str, Callable[[Engram, str], object]] = {
     "pinned": lambda mem, memory_id: mem.pin(memory_id),
     "rated as helpful": lambda mem, memory_id: mem.feedback(memory_id, True),
     "rated as unhelpful": lambda mem, memory_id: mem.feedback(memory_id, False),
     "changed": lambda mem, memory_id: mem.update(memory_id, text="The boat at the harbour will be sold in June"),
-    "confirmed": lambda mem, memory_id: mem.remember("The boat at the harbour will be sold."),
+    "confirmed": lambda mem, memory_id: mem.remember(said(mem, memory_id)),
 }
 
 

@@ -245,7 +245,8 @@ def test_an_answer_has_the_budget_of_the_settings_unless_another_is_asked_for(me
 
 def test_no_answer_of_the_core_fills_the_window_of_a_model(mem: Engram) -> None:
     for number in range(6):
-        mem.remember(f"Report {number} of the harbour: " + " ".join(f"pier {pier} holds {pier * 13} boxes" for pier in range(60)))
+        piers = " ".join(f"pier {pier} holds {pier * 13} boxes" for pier in range(60))
+        mem.remember(f"Report {number} of the harbour: {piers}", whole=True)
     page = call(mem, "memory_list", {})
     assert 0 < len(page.structured_content["memories"]) < 6
     seen, cursor = [], None

@@ -142,7 +142,7 @@ def test_turns_past_their_retention_are_removed_and_their_memories_stay(tmp_path
     with open_engram(tmp_path / "vault") as mem:
         old, new = datetime(2020, 1, 1, tzinfo=UTC), datetime.now(UTC)
         mem.observe(
-            Turn("My sister Carla lives in Lisbon. Zqvelodrome, anyone?", "Ann", at=old, session="s", ref="r1"),
+            Turn("My sister Carla lives in Lisbon. What is a zqvelodrome?", "Ann", at=old, session="s", ref="r1"),
             Turn("The ledger service runs on Fly.", "Ann", at=new, session="s", ref="r2"),
         )
         store = store_of(mem)
@@ -153,7 +153,7 @@ def test_turns_past_their_retention_are_removed_and_their_memories_stay(tmp_path
         kept = {memory.text: memory for memory in mem.list()}
         carla = next(memory for text, memory in kept.items() if "Carla" in text)
         assert list(mem.words(carla.id)) == []
-        assert len(kept) == 2
+        assert {"Carla", "ledger"} <= {word for text in kept for word in text.replace(".", "").split()}
         assert not store.text.search(OWNER, ["zqvelodrome"], limit=5), "its words stand around nothing"
         assert [turn.ref for memory in kept.values() for turn in mem.words(memory.id)] == ["r2"]
 

@@ -24,7 +24,7 @@ class PieceWeights:
     """Thresholds of the borders inside a sentence and of carried words."""
 
     border: float = 0.4  # probability from which a statement begins inside a sentence
-    joint: float = 0.3  # probability from which a word only joins two statements; below that of a border, which it stands before
+    joint: float = 0.1  # probability from which a word only joins two statements; below that of a border, which it stands before
     needs: float = 0.5  # probability from which a piece is shown with the earlier words that it needs
     sure: float = 0.6  # probability from which the words that a piece points at are those
     carried_words: int = 8  # the most words that are carried
