@@ -187,7 +187,8 @@ def test_learned_names_are_entities_of_the_kind_that_the_predicate_asks_for(mem:
 def test_the_profile_of_an_entity_shows_what_was_learned_of_it_on_both_sides(mem: Engram) -> None:
     kept = mem.learn("Ada", "works at", "Acme")
     for name in ("Ada", "Acme"):
-        assert (profile := mem.entity(name)) is not None
+        profile = mem.entity(name)
+        assert profile is not None
         facts = profile.facts if name == "Ada" else profile.object_of
         assert [(one.subject, one.predicate, one.object, one.memory) for one in facts] == [("ada", "works at", "acme", kept.id)]
 

@@ -205,8 +205,8 @@ def _found(body: str, whose: str, names: Sequence[Name] | None) -> Iterator[tupl
 
 
 def _given(body: str, names: Sequence[Name]) -> Iterator[tuple[int, int, Mention]]:
-    """Yield the names that are known to stand in a text with the titles before them, the longest first, then other words with a
-    capital, which count only if an entity has that name. In scripts that the model was not made for the lists and rules decide."""
+    """Yield the names that are known to stand in a text with the titles before them, the longest first. Then other words with a
+    capital: listed names, names in scripts that the model was not made for, and the rest, which counts if an entity has it."""
     for name in sorted(names, key=lambda name: -len(name.text)):
         for match in re.finditer(rf"(?<!\w){re.escape(name.text)}(?!\w)", body):
             title = _TITLE_BEFORE.search(body, 0, match.start()) if name.kind == PERSON else None
