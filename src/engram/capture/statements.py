@@ -199,10 +199,15 @@ def _as_one(text: str, whole: Piece | None, turn: Turn) -> Proposition:
 
 def mentions_of(text: str, speaker: str, reading: Reading) -> tuple[Mention, ...] | None:
     """Return the things that a text names, read with the model; None without a model."""
+    names = _names_in(text, Turn(text, speaker), reading)
+    return None if names is None else mentions(text, speaker, names)
+
+
+def _names_in(text: str, turn: Turn, reading: Reading) -> tuple[Name, ...] | None:
+    """Return the names in a text of a turn, each once; None without a model."""
     if reading.reader is None:
         return None
-    found = _judged(text, Turn(text, speaker), "", reading)
-    return mentions(text, speaker, tuple(dict.fromkeys(name for piece in found for name in piece.names or ())))
+    return tuple(dict.fromkeys(name for piece in _judged(text, turn, "", reading) for name in piece.names or ()))
 
 
 def statement_by_hand(turn: Turn, words: str, reading: Reading) -> Proposition:
@@ -232,17 +237,18 @@ def _answer(text: str, turn: Turn, reading: Reading) -> Iterator[_Read]:
     small_talk = _small_talk(text, turn, reading)
     sort = categories.Sort("fact", categories.INFERRED, _ASSISTANT_IMPORTANCE, Kind.PROPOSITION)
     for chunk in chunks.chunks(text, lambda sentence: small_talk.get(sentence.strip())):
-        yield _chunk(text, turn, chunk, sort)
+        yield _chunk(text, turn, chunk, sort, reading)
 
 
-def _chunk(text: str, turn: Turn, chunk: chunks.Piece, sort: categories.Sort) -> _Read:
+def _chunk(text: str, turn: Turn, chunk: chunks.Piece, sort: categories.Sort, reading: Reading) -> _Read:
     words = text[max(chunk.start, chunk.body) : chunk.end].strip()
     if chunk.reason or not _WORD.search(words):
         return chunk.start, chunk.end, None, chunk.reason or "empty"
     bare = words if chunk.code else chunks.plain(words)
     heading = _shown(chunk.context)
     carries = "" if bare.startswith(heading) else heading
-    found = _proposition(turn, words, carries, sort, "part of an answer", names=())
+    names = None if chunk.code else _names_in(bare, turn, reading)
+    found = _proposition(turn, words, carries, sort, "part of an answer", names=names)
     if bare == " ".join(words.split()) or chunk.code:
         return chunk.start, chunk.end, found, ""
     # The encoder was made for prose: it reads the words without the signs of Markdown.

@@ -56,6 +56,11 @@ def test_names_that_the_model_found_are_mentioned_and_other_capitals_only_if_the
     assert next(one.aliases for one in found if one.name == "Ada") == ("the user's manager",)
 
 
+def test_a_short_name_in_brackets_is_another_name() -> None:
+    (found,) = mentions("We land at Kansai Airport (KIX)", "user", [Name("Kansai Airport", "place"), Name("KIX", "place")])
+    assert (found.name, found.aliases) == ("Kansai Airport", ("KIX",))
+
+
 def test_a_name_in_the_words_that_a_statement_carries_is_mentioned() -> None:
     assert [one.name for one in mentions("He works at a brewery", "user", [Name("Tom", "person")])] == ["Tom"]
 

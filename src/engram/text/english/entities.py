@@ -104,6 +104,7 @@ _TITLED = re.compile(
     rf"(?: (?:{_LINK} )*{_C}[\w-]+)?"
 )
 _TITLE_BEFORE = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|Professor|Aunt|Uncle|Sir|Captain|Coach|Judge)\.? \Z")
+_SHORT_AFTER = re.compile(r" \((?P<short>[A-Z][A-Z0-9&-]{1,7})\)")
 _LAST_LATIN = "\u024f"
 _TITLED_NEEDS = ("Dr", "Mr", "Ms", "Prof", "Aunt", "Uncle", "Sir", "Captain", "Coach", "Judge")
 _CAPITALS = re.compile(
@@ -210,7 +211,10 @@ def _given(body: str, names: Sequence[Name]) -> Iterator[tuple[int, int, Mention
     for name in sorted(names, key=lambda name: -len(name.text)):
         for match in re.finditer(rf"(?<!\w){re.escape(name.text)}(?!\w)", body):
             title = _TITLE_BEFORE.search(body, 0, match.start()) if name.kind == PERSON else None
-            if title is None:
+            short = _SHORT_AFTER.match(body, match.end()) if name.kind != PERSON else None
+            if short is not None:
+                yield match.start(), short.end(), replace(_mention_of(name), aliases=(short["short"],))
+            elif title is None:
                 yield match.start(), match.end(), _mention_of(name)
             else:
                 yield title.start(), match.end(), Mention(body[title.start() : match.end()], PERSON)
