@@ -42,7 +42,7 @@ def main() -> None:
 
     def collect(
         reader: PairReader, candidates: Iterable[pairs.PairCandidate[Any]], weights: PairWeights
-    ) -> tuple[dict[int, Any], tuple[str, ...]]:
+    ) -> pairs.Relations[Any]:
         """Judge the pairs and note them, instead of following the judgement."""
         texts = [(shown(pair.earlier), shown(pair.later)) for pair in pairs.chosen(candidates, weights)]
         for (earlier, later), judged in zip(texts, reader.judge(texts), strict=True):
@@ -51,7 +51,7 @@ def main() -> None:
                 "a": earlier, "b": later, "label": known.get(name, "neither"), "kind": "mined", "language": "en",
                 "same": judged.same, "replaces": judged.replaces,
             }  # fmt: skip
-        return {}, ()
+        return pairs.Relations({})
 
     duplicates.relations = collect  # type: ignore[assignment]
     for path in given.files:
