@@ -9,6 +9,7 @@ from engram.rules.pairs import (
     PairWeights,
     Relation,
     change_places,
+    concern_others,
     least_cosine,
     promise,
     relation,
@@ -100,6 +101,24 @@ def test_the_model_reads_the_words_with_what_they_carry_behind_the_name_of_anoth
     memory = Memory(text=text, speaker="Ana", words_at=(5, 21))
     assert shown(memory) == text
     assert shown(Memory(text="The user: I work nights", speaker="user", words_at=(10, 23))) == "I work nights"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "expected"),
+    [
+        ("My mom's birthday is on May 3", "My dad's birthday is on May 13", True),
+        ("My mom's birthday is on May 3", "My mother's birthday is on May 4", False),
+        ("My left knee hurts", "My right knee is fine", True),
+        ("I teach on Mondays", "I don't teach on Fridays", True),
+        ("I teach on Mondays", "I teach on Fridays now", False),
+        ("I work at Acme", "Melanie Hart works at Initech", True),
+        ("I live with Ana", "Ana moved out", False),
+    ],
+)
+def test_statements_about_two_people_sides_or_times_are_told(earlier: str, later: str, expected: bool) -> None:
+    assert concern_others(earlier, later) is expected
+    judged = PairJudgement(same=0.0, replaces=0.99)
+    assert (relation(judged, earlier, later, WEIGHTS) is Relation.NEITHER) is expected
 
 
 def test_pairs_that_share_words_figures_and_a_plan_promise_most() -> None:

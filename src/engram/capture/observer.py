@@ -49,7 +49,6 @@ from engram.log import Log
 from engram.models.embedders import Embedder, Vectors
 from engram.models.language_models import Extractor
 from engram.models.statement_reader import shared_reader
-from engram.rules.contradiction import may_replace
 from engram.store.ports import DuplicateTurns
 from engram.store.receipts import ReceiptRequest
 from engram.store.validation import check_attributes, check_memory, check_memory_text, check_name, check_turn, check_turn_types
@@ -459,8 +458,8 @@ class Observer:
         weight = min(max(memory.importance + surprise, 0.0), 1.0) if weigh else memory.importance
         new = replace(memory, importance=weight, surprise=surprise)
         draft = self._drafted(new, vector, tier, mentions, novelty=max(surprise, 0.0) / MOST_SURPRISING)
-        if stated is not None and not any(may_replace(fact, memory) for fact in stated):
-            replaces = ()
+        if stated is not None:
+            replaces = ()  # the rules on facts decide
         draft = replace(draft, facts=None if stated is None else tuple(stated), replaces=replaces)
         space = space_of(self._tools.embedder)
         only = receipt and receipt.mapped(lambda kept: kept[0])

@@ -76,7 +76,8 @@ class Related(Generic[Place]):
 
     def replacement(self, place: str | int, *, sure: bool = True) -> Replacement:
         """Return the replacement that a draft carries. `sure` is False where the earlier one may be challenged at most."""
-        return Replacement(place, sure and self.relation is Relation.REPLACES, reason(self.replaces))
+        acts = sure and self.relation is Relation.REPLACES
+        return Replacement(place, acts, reason(self.replaces, sure=acts))
 
 
 def may_pair(later: Statement, earlier: Statement, weights: PairWeights) -> bool:

@@ -48,7 +48,7 @@ def page(context: JobContext, cursor: Cursor) -> JobPage:
     successors = set(retired.values())
     merges = [Merge(old, successor) for old, successor in retired.items() if old not in successors]
     replaced = [
-        Replace(later.id, earlier.id, _is_sure(earlier, later, one), reason(one.replaces))
+        Replace(later.id, earlier.id, (sure := _is_sure(earlier, later, one)), reason(one.replaces, sure=sure))
         for earlier, later, one in related
         if one.relation in (Relation.REPLACES, Relation.CHALLENGES) and not {earlier.id, later.id} & retired.keys()
     ]

@@ -95,6 +95,7 @@ def select(ranking: Ranking, candidates: FetchedCandidates, links: Links, plan: 
         for source, target, kind in links
         if kind == OUTDATES and target in memories and memories[target].status is Status.CHALLENGED
     }
+    best_of = dict(zip(ranking.keys.tolist(), matches.tolist(), strict=True))
     retold = set(_retold(memories, links))
     answer, decisions = _Answer(), []
     for position, key in enumerate(ranking.keys.tolist()):
@@ -109,7 +110,7 @@ def select(ranking: Ranking, candidates: FetchedCandidates, links: Links, plan: 
             reason = f"feedback says that it did not help with such a question; left out until {until:%Y-%m-%d}"
         elif key in superseded:
             stage, reason = Stage.SUPERSEDED, "the memory that superseded it is in the answer"
-        elif outdated.get(key) in answer.keys:
+        elif outdated.get(key) in answer.keys and float(matches[position]) <= best_of[outdated[key]]:
             stage, reason = Stage.SUPERSEDED, "a later statement in the answer replaces it"
         elif key in retold or candidates.digests[key] in answer.digests:
             stage, reason = Stage.DUPLICATE, "the answer has another memory that says the same"

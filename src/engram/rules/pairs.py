@@ -18,6 +18,7 @@ from engram.rules.abridgement import content_words
 from engram.rules.contradiction import MARGIN, weight_of
 from engram.rules.duplicates import cardinal, means_the_same
 from engram.rules.wording import adds_nothing, overlap
+from engram.text.english.gazetteer import GIVEN_NAMES
 from engram.text.english.hearsay import report
 from engram.text.language import language_of
 from engram.text.terms import marks, word_set, words
@@ -66,8 +67,11 @@ def relation(judgement: PairJudgement, earlier: str, later: str, weights: PairWe
     Whatever the model says, statements are not the same if their numbers differ, if the same people or things change places in
     them ("I owe Marek", "Marek owes me"), or if only one of them reports what somebody says. Of statements that differ in a word
     or two the model cannot tell "sold" from "bought": there every word must be equal, light or a close synonym. A second memory
-    is a smaller harm than a lost one.
+    is a smaller harm than a lost one. Statements about two people, sides or times have nothing to do with each other, however
+    alike they are.
     """
+    if concern_others(earlier, later):
+        return Relation.NEITHER
     if judgement.same >= weights.same and judgement.same > judgement.replaces:
         equal = same_figures(earlier, later) and not change_places(earlier, later) and is_report(earlier) is is_report(later)
         reworded = overlap(earlier, later) < weights.worded
@@ -75,6 +79,39 @@ def relation(judgement: PairJudgement, earlier: str, later: str, weights: PairWe
     if judgement.replaces >= weights.replaces:
         return Relation.REPLACES
     return Relation.CHALLENGES if judgement.replaces >= weights.challenges else Relation.NEITHER
+
+
+def concern_others(earlier: str, later: str) -> bool:
+    """Return True if two statements are about two relatives ("my uncle", "my aunt"), two sides, or the speaker and somebody
+    else; or if the later one denies for one time ("I don't teach on Fridays") what the earlier one states for another."""
+    first, second = words(earlier), words(later)
+    old, new = ({_RELATIVES.get(word, word) for word in some} for some in (first, second))
+    for apart in (_KIN, _SIDES):
+        if old & apart and new & apart and old.isdisjoint(new & apart):
+            return True
+    if new & _DENIALS and old & _TIMES and new & _TIMES and old.isdisjoint(new & _TIMES):
+        return True
+    if bool(old & _SPEAKER) is bool(new & _SPEAKER):
+        return False
+    own, subject, text = (old, second[:1], later) if old & _SPEAKER else (new, first[:1], earlier)
+    return any(name not in own and (name in GIVEN_NAMES or _FULL_NAME.match(text)) for name in subject)
+
+
+_RELATIVES = {
+    "mom": "mother", "mum": "mother", "mama": "mother", "dad": "father", "papa": "father", "grandma": "grandmother",
+    "grandpa": "grandfather", "sis": "sister", "bro": "brother", "hubby": "husband",
+}  # fmt: skip
+_KIN = word_set("mother father sister brother aunt uncle son daughter wife husband grandmother grandfather niece nephew cousin")
+_SIDES = word_set("left right")
+_TIMES = word_set(
+    """
+    monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays
+    weekday weekdays weekend weekends morning mornings afternoon afternoons evening evenings night nights summer winter
+    """
+)
+_DENIALS = word_set("not don doesn didn never no stopped quit won isn aren without")
+_SPEAKER = word_set("i me my mine we us our")
+_FULL_NAME = re.compile(r"[^\W\d_a-z][^\W\d_A-Z]+ [^\W\d_a-z][^\W\d_A-Z]+\b")
 
 
 def is_echo(judgement: PairJudgement, known: str, said: str, weights: PairWeights) -> bool:
@@ -188,9 +225,9 @@ def shown(statement: Memory | Proposition) -> str:
 _USER = frozenset({"", "user", "human", "me"})
 
 
-def reason(replaces: float) -> str:
+def reason(replaces: float, *, sure: bool) -> str:
     """Return the reason in the history of a memory that was replaced, or perhaps was."""
-    return f"a later statement replaces it ({replaces:.2f})"
+    return f"a later statement {'replaces' if sure else 'may replace'} it ({replaces:.2f})"
 
 
 def replaced(memory: Memory, earlier: Sequence[tuple[Memory, Replacement]], weights: PairWeights) -> Consequences:

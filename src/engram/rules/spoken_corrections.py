@@ -57,6 +57,9 @@ def corrected_by(correction: Correction, earlier: Sequence[str], judge: Judge) -
     pronoun = _PRONOUN.match(rest)
     repeats = [overlap(text, rest) >= _REPEATS for text in earlier]
     if not any(repeats) and (correction.is_value or pronoun is not None):
+        alike = next((place for place, text in enumerate(earlier) if _has_part_of_the_name(text, rest)), None)
+        if alike is not None:
+            return CorrectedStatement(alike, True, True)
         resolved = _with_subject(last, rest)
         if _fits(last, rest) or (resolved and judge([(last, resolved)])[0].replaces >= _REPLACES):
             return CorrectedStatement(0, True, True)
@@ -80,6 +83,15 @@ def _fits(statement: str, rest: str) -> bool:
     """Return True if both name a value of one sort, and the statement does not name that of the correction."""
     known, new = values_in(statement), values_in(f"a {rest}")
     return any(sort in known and not new[sort] & known[sort] for sort in new)
+
+
+def _has_part_of_the_name(statement: str, rest: str) -> bool:
+    """Return True if a statement has some words of the name in a correction, but not all: "Priya Shah" for "Prita Shah"."""
+    known, new = set(_CAPITAL.findall(statement)), set(_CAPITAL.findall(rest))
+    return bool(new & known) and not new <= known
+
+
+_CAPITAL = re.compile(r"(?<=\s)[^\W\d_a-z]\w+")
 
 
 def _with_subject(statement: str, rest: str) -> str:

@@ -77,8 +77,10 @@ class MemoryRules:
 
         foreign = memory.source is Source.ASSISTANT or language_of(memory.words) not in ("en", "")
         stated = slots.mentions_of(facts, memory.text) if facts else ()
+        sorts: Sequence[Mention] = ()
         if facts is None:
             facts = () if foreign else statements.facts(memory.words, memory.speaker)
+            sorts = slots.mentions_of(facts, memory.text)
         if memory.tier is not Sensitivity.CLEARTEXT:
             return ParsedText(tuple(facts))
         if mentions is None:
@@ -86,7 +88,9 @@ class MemoryRules:
         speaker = None if foreign else entities.of_speaker(memory.words, memory.speaker)
         if speaker is not None and not any(mention.is_speaker for mention in mentions):
             mentions = (speaker, *mentions)
-        return ParsedText(tuple(facts), slots.merged(mentions, stated))
+        named = {entities.folded(mention.name) for mention in mentions}
+        known = [mention for mention in sorts if entities.folded(mention.name) in named]  # facts say of which kind a name is
+        return ParsedText(tuple(facts), slots.merged(mentions, (*known, *stated)))
 
     def record_mentions(self, table: EntityTable, memory: int, mentions: Sequence[Mention]) -> None:
         """Store what a memory mentions, and merge or rename the entities that it identifies."""

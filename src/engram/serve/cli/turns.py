@@ -32,8 +32,14 @@ def _ingested(result: CommandResult) -> None:
         f"{terminal.many(counts['turns'], 'turn')}{known}: {counts['kept']:,} kept, {counts['merged']:,} merged,"
         f" {counts['dropped']:,} dropped."
     )
+    done = [f"{counts[name]:,} {said}" for name, said in _CONSEQUENCES.items() if counts.get(name)]
+    if done:
+        result.caller.remark(f"Earlier statements: {', '.join(done)}.")
     for note in result.value.notes:
         result.caller.remark(f"note: {note}")
+
+
+_CONSEQUENCES = {"replaced": "replaced", "challenged": "may be outdated", "taken back": "taken back"}
 
 
 def _dropped(result: CommandResult) -> None:

@@ -169,17 +169,23 @@ def names_mentioned(connection: apsw.Connection, rules: StoreRules, memories: Co
 
 
 def erase_unfounded(connection: apsw.Connection, rules: StoreRules, named: Mapping[int, set[str]]) -> None:
-    """Erase the decisions on names that the erased memories mentioned and no memory mentions any more."""
+    """Erase the decisions on names that the erased memories mentioned and no memory mentions any more, and those that were about
+    memories of which none is left."""
     for scope, names in named.items():
         table = entities.SqliteEntities(connection, scope)
         sql = f"SELECT d.key, {entities.DECISION} FROM entity_decisions AS d WHERE d.scope = ?"
         found: list[Any] = connection.execute(sql, (scope,)).fetchall()
         for key, *row in found:
             decision = entities.decision_of(*row)
-            if any(name in names and not table.memories_naming([name]) for name in rules.names_in(decision)):
+            is_gone = decision.memories and not any(_exists(connection, memory_id) for memory_id in decision.memories)
+            if is_gone or any(name in names and not table.memories_naming([name]) for name in rules.names_in(decision)):
                 connection.execute("UPDATE entity_decisions SET body = '' WHERE key = ?", (key,))
                 connection.execute("DELETE FROM entity_decisions WHERE key = ?", (key,))
                 rules.apply_decision(entities.SqliteEntities(connection, scope), decision)
+
+
+def _exists(connection: apsw.Connection, memory_id: str) -> bool:
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM memories WHERE id = ?)", (memory_id,)).get)
 
 
 def adopt(

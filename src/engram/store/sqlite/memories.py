@@ -23,6 +23,7 @@ from engram.store.sqlite.memory_rows import (
     insert,
     keys_having,
     lasting,
+    log_status,
     page,
     required,
     rewrite,
@@ -275,7 +276,10 @@ class Memories:
             now = self._gate.env.now()
 
             def work(connection: apsw.Connection) -> Memory:
+                before = required(connection, writable(reader), memory_id)
                 moved = self._reconciliation.set_status(connection, reader, memory_id, status, reason, now)
+                if before.status is status:  # the history keeps every review
+                    log_status(connection, before, StatusChange(status, status, reason, now))
                 if confirmed:
                     self._reconciliation.corroborate(connection, reader, memory_id, [], now)
                     moved = required(connection, writable(reader), memory_id)

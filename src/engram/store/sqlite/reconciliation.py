@@ -27,6 +27,11 @@ INFERRED_FROM = "inferred_from"
 _ANYONE = readable(Reader(policy=Policy.ALL, role=Role.OWNER))
 
 
+def _was_reinstated(connection: apsw.Connection, memory: int) -> bool:
+    sql = "SELECT EXISTS (SELECT 1 FROM status_history WHERE memory = ? AND new = 'active')"
+    return bool(connection.execute(sql, (memory,)).get)
+
+
 def _lost_premises(connection: apsw.Connection, key: int) -> list[int]:
     """Return the keys of those premises of an inferred memory that no longer hold or were reworded since.
 
@@ -107,11 +112,16 @@ class Reconciliation:
     ) -> Memory:
         """Supersede or challenge the memories of the same scope that a new memory replaces; return the new memory as it is then.
 
-        `replacements` name memories by id. One that is gone, no longer valid or in another scope is left out.
+        `replacements` name memories by id. One that is gone, no longer valid or in another scope is left out; one that somebody
+        restored or confirmed is challenged at most.
         """
         by_id = {one.earlier: one for one in replacements if isinstance(one.earlier, str) and one.earlier != memory.id}
         found = memory_rows.by_ids(connection, writable(reader), list(by_id)) if by_id else []
-        earlier = [(one, by_id[one.id]) for one in found if one.status in VALID and one.scope == memory.scope]
+        earlier = [
+            (one, replace(by_id[one.id], sure=by_id[one.id].sure and not _was_reinstated(connection, one.key)))
+            for one in found
+            if one.status in VALID and one.scope == memory.scope
+        ]
         return self.apply(connection, reader, memory, self._gate.rules.replaced(memory, earlier), now) if earlier else memory
 
     def apply_tier(self, connection: apsw.Connection, memory: Memory) -> None:
