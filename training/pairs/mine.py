@@ -40,9 +40,7 @@ def main() -> None:
     known = {row["digest"]: row["label"] for row in map(json.loads, LABELS.read_text(encoding="utf-8").splitlines())}
     found: dict[str, dict[str, Any]] = {}
 
-    def collect(
-        reader: PairReader, candidates: Iterable[pairs.PairCandidate[Any]], weights: PairWeights
-    ) -> pairs.Relations[Any]:
+    def collect(reader: PairReader, candidates: Iterable[pairs.PairCandidate[Any]], weights: PairWeights) -> pairs.Relations[Any]:
         """Judge the pairs and note them, instead of following the judgement."""
         texts = [(shown(pair.earlier), shown(pair.later)) for pair in pairs.chosen(candidates, weights)]
         for (earlier, later), judged in zip(texts, reader.judge(texts), strict=True):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from engram.rules.entities import canonical, set_kind
@@ -34,6 +34,7 @@ MARGIN = 0.3
 SHARE = 0.2
 WITNESS = 0.2  # share of the remaining doubt that one more witness removes
 _LATELY_DAYS = 62
+_SOON = timedelta(days=1)
 SOON_DAYS = 14  # appointments further apart than this are different appointments
 _SHORT = 160  # characters up to which a memory without a second clause says nothing but its facts
 _SECOND_CLAUSE = re.compile(r"\b(?:and|but|because|while|although|which)\b|;")
@@ -211,6 +212,8 @@ def _outcomes(table: FactTable, memory: Memory, fact: Fact, named: str) -> Itera
             yield FactOutcome(rival.memory_id, CONTRADICTS, rival.confidence)
         else:
             table.end(rival.memory, rival.number, since)
+            if since is not None and new.said is not None and since > new.said + _SOON:
+                continue  # it holds until then
             link = SUPERSEDES if is_spent(rival.text, table.holding(rival.memory)) else OUTDATES
             yield FactOutcome(rival.memory_id, link, rival.confidence)
 

@@ -13,6 +13,7 @@ from engram.values.entities import Belief, EntityAction, EntityDecision, Profile
 def _entity(result: CommandResult) -> None:
     profile: Profile = result.value
     entity = profile.entity
+    named = terminal.many(entity.mentions, "memory", "memories")
     terminal.line(entity.name, style="bold")
     terminal.line()
     terminal.pairs(
@@ -21,7 +22,7 @@ def _entity(result: CommandResult) -> None:
             ("also", ", ".join(entity.also)),
             *(("role", _tenure(role.role, role)) for role in profile.roles),
             *((one.role, _tenure(one.holder, one)) for one in profile.holders if one.holder != entity.name),
-            ("named in", f"{entity.mentions} memories, {terminal.when(entity.first)} to {terminal.when(entity.last)}"),
+            ("named in", f"{named}, {terminal.when(entity.first)} to {terminal.when(entity.last)}"),
             ("with", ", ".join(f"{name} ({count})" for name, count in profile.relations)),
         ]
     )

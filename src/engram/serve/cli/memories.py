@@ -43,7 +43,7 @@ def _is_known(text: str, stored: str) -> bool:
 
 
 _KNOWN = "this is known already: the id is that of the memory that says so."
-_CORRECTED = "this was corrected before, so it was not stored: the id is that of the memory that replaced it."
+_CORRECTED = "this was corrected or taken back, so it was not stored: the id is that of the memory that stands for it."
 
 
 def _listed(result: CommandResult) -> None:
