@@ -115,3 +115,12 @@ def test_dropped_pieces_are_listed_and_kept_by_a_tool(mem: engine.Engram) -> Non
     refused = call(mem, "memory_keep", {"piece": "no such piece"}, "full")
     assert refused.is_error
     assert refused.content[0].text.startswith("E1008")
+
+
+def test_a_statement_is_taken_back_in_its_session(made: Engram) -> None:
+    made("observe", "I live in Madrid.", "--session", "s1")
+    made("observe", "Scratch that.", "--session", "s2")
+    assert len(made("list", "--json").json["memories"]) == 1
+    report = made("observe", "Scratch that.", "--session", "s1")
+    assert "Earlier statements: 1 taken back." in report.err
+    assert made("list", "--json").json["memories"] == []

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import InvalidQuery
 from engram.serve.operations.operation import Arg, Effect, Operation, Turns, progress_callback
+from engram.store.validation import check_name
 from engram.types import DroppedPiece, Memory, Report, Turn
 from engram.values.frozen import frozen
 
@@ -19,6 +20,7 @@ class ObserveInput:
     speaker: Annotated[str, Arg("Who said it.")] = "user"
     user: Annotated[str | None, Arg("What the user said, in an exchange.")] = None
     assistant: Annotated[str | None, Arg("What the assistant said to it.")] = None
+    session: Annotated[str | None, Arg("The conversation that it belongs to; corrections are looked for there.")] = None
     turns: Turns = ()
 
     def __post_init__(self) -> None:
@@ -31,8 +33,11 @@ class ObserveInput:
 
 
 def observe(mem: Engram, given: ObserveInput) -> Report:
-    turns = given.turns if given.text is None else (Turn(given.text, given.speaker),)
-    return mem.observe(*turns, user=given.user, assistant=given.assistant)
+    if given.session is not None:
+        check_name("session", given.session, mem.settings.now)
+    said = ((given.speaker, given.text), ("user", given.user), ("assistant", given.assistant))
+    turns = given.turns or tuple(Turn(text, speaker, session=given.session) for speaker, text in said if text is not None)
+    return mem.observe(*turns)
 
 
 @frozen(kw_only=True)
