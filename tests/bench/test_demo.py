@@ -41,7 +41,7 @@ def test_the_demo_runs_every_part_and_touches_nothing_else(tmp_path: Path) -> No
         " of 200 tokens (recalled ",
         "warning: Tried and failed: deploy the API",
         "skill:   build the image, take the state lock, terraform apply",
-        "  API: Known in part: ",
+        "  API: ",
         "unknown    the database password: Nothing is known of this.",
         "10 tools; memory_search: who owns the API?\n    The platform team owns the API now",
         "'peanuts': not found",

@@ -189,7 +189,7 @@ def test_remember_notes_a_missing_vector_and_an_earlier_correction(made: Engram)
     right = made("feedback", kept.id, "--correction", "The API runs on Fly.io")
     again = made("remember", "The API runs on Heroku")
     assert again.id == right.id
-    assert "corrected before" in again.err
+    assert "corrected or taken back" in again.err
     assert "corrected" not in made("remember", "the api runs on fly.io!").err
 
 
