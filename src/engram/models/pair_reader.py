@@ -55,7 +55,8 @@ class PairReader:
         self._load()
         if len(pairs) < _TOGETHER:
             return [self._judge(*pair) for pair in pairs]
-        return list(_threads().map(lambda pair: self._judge(*pair), pairs))
+        with ThreadPoolExecutor(os.cpu_count() or 1, "engram-pairs") as pool:  # of one call: kept threads do not survive a fork
+            return list(pool.map(lambda pair: self._judge(*pair), pairs))
 
     def _judge(self, earlier: str, later: str) -> PairJudgement:
         weights = self._load()
@@ -79,11 +80,6 @@ class PairReader:
 
 _TOGETHER = 2
 """Pairs from which several threads are worth it: the model runs outside Python's lock."""
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(os.cpu_count() or 1, "engram-pairs")
 
 
 @cache

@@ -163,7 +163,7 @@ def mentions(text: str, speaker: str = "", names: Sequence[Name] | None = None) 
         taken.append((start, end))
         _put(found, mention)
     for name in names or ():  # in the words that it carries
-        if name.text not in body:
+        if name.text not in text:
             _put(found, _mention_of(name))
     return tuple(found.values())
 

@@ -13,7 +13,7 @@ from engram.values.frozen import frozen
 
 
 class Holding(StrEnum):
-    """How somebody holds a role at the time of a statement: has it, has just got it, or had it."""
+    """The state of a role at the time of a statement: somebody has it, has just got it, or had it."""
 
     HAS = "has"
     NEW = "new"
