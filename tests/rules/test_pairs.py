@@ -11,6 +11,7 @@ from engram.rules.pairs import (
     change_places,
     concern_others,
     least_cosine,
+    may_be_outdated,
     promise,
     relation,
     replaced,
@@ -130,3 +131,10 @@ def test_pairs_that_share_words_figures_and_a_plan_promise_most() -> None:
     assert odds == sorted(odds, reverse=True)
     assert odds[0] > 0.5 > odds[2]
     assert promise(other, later, of_slot=True) > promise(other, later)
+
+
+@pytest.mark.parametrize("category", ["moment", "event"])
+def test_an_event_is_not_outdated_but_by_a_correction(category: str) -> None:
+    event = Memory(text="We moved the API to Fly.io on Tuesday", category=category)
+    assert not may_be_outdated(event, Memory(text="The platform team owns the API now"))
+    assert may_be_outdated(event, Memory(text="No, it was on Wednesday", category="correction"))

@@ -166,10 +166,11 @@ def _weight(memory: Memory, strength: Strength | None) -> float:
 
 def may_be_outdated(earlier: Memory | Proposition, later: Memory | Proposition) -> bool:
     """Return False for an event: it has happened, whatever happens later. Only a correction takes it back."""
-    return earlier.category != _EVENT or later.category == _CORRECTION
+    return earlier.category not in _EVENTS or later.category == _CORRECTION
 
 
-_EVENT, _CORRECTION = "moment", "correction"
+_EVENTS = ("moment", "event")  # as capture names it, and as callers do
+_CORRECTION = "correction"
 
 
 def same_figures(one: str, other: str) -> bool:
