@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ import engram
 from engram.engine import Engram
 from engram.errors import Conflict, EngramError, InvalidContent, InvalidQuery, NotFound
 from engram.types import Policy, Role
+from engram.values.entities import EntityDecision
 
 DAY = datetime(2024, 5, 1, tzinfo=UTC)
 WORDS = "correct horse battery staple"
@@ -96,6 +98,16 @@ def test_erasing_all_memories_of_somebody_erases_the_decisions_on_them(mem: Engr
         assert not connection.execute("SELECT name FROM aliases WHERE name LIKE '%quiddle%'").get
 
 
+def test_an_erased_decision_stays_in_no_cache(mem: Engram) -> None:
+    memory = mem.remember("I met Quibblethorpe in the hall.")
+    mem.decide_entity("Quibblethorpe", "alias", "Quibby", reason="Quibby is what they say")
+    mem.remember("I met Nimbus again.")
+    owner(mem).forget(memory.id, erase=True)
+    assert list(mem.entity_decisions()) == []
+    gc.collect()
+    assert not [one for one in gc.get_objects() if isinstance(one, EntityDecision) and "Quibby" in one.reason]
+
+
 def test_an_archive_carries_the_decisions(mem: Engram, tmp_path: Path) -> None:
     moved = mem.remember("Tom Baker plays the cello in Rome.")
     mem.decide_entity("Nimbus", "merge", "Tom Baker")
@@ -166,3 +178,68 @@ def test_a_decision_is_taken_back_once(mem: Engram) -> None:
     mem.undo_entity_decision(decision.id)
     with pytest.raises(Conflict):
         mem.undo_entity_decision(decision.id)
+
+
+def chained(mem: Engram) -> list[str]:
+    """Merge Nimbus into Tom Baker, and Tom Baker into Ida Moss; return the ids of the decisions."""
+    mem.remember("Ida Moss plays the cello.")
+    return [mem.decide_entity("Nimbus", "merge", "Tom Baker").id, mem.decide_entity("Tom Baker", "merge", "Ida Moss").id]
+
+
+def test_the_earlier_of_two_chained_merges_is_taken_back_alone(mem: Engram) -> None:
+    first, second = chained(mem)
+    assert named(mem, "Nimbus") == named(mem, "Tom Baker") == named(mem, "Ida Moss") == ("Ida Moss", 3)
+    mem.undo_entity_decision(first)
+    assert named(mem, "Nimbus") == ("Nimbus", 1)
+    assert named(mem, "Tom Baker") == named(mem, "Ida Moss") == ("Ida Moss", 2)
+    mem.remember("Nimbus called about the roof.")
+    assert named(mem, "Nimbus") == ("Nimbus", 2)
+    mem.undo_entity_decision(second)
+    assert named(mem, "Tom Baker") == ("Tom Baker", 1)
+
+
+def test_the_later_of_two_chained_merges_is_taken_back_alone(mem: Engram) -> None:
+    _, second = chained(mem)
+    mem.undo_entity_decision(second)
+    assert named(mem, "Nimbus") == named(mem, "Tom Baker") == ("Tom Baker", 2)
+    assert named(mem, "Ida Moss") == ("Ida Moss", 1)
+
+
+def test_a_merge_after_a_rename_stands_without_it(mem: Engram) -> None:
+    renamed = mem.decide_entity("Nimbus", "rename", "Cumulus")
+    mem.decide_entity("Cumulus", "merge", "Tom Baker")
+    mem.undo_entity_decision(renamed.id)
+    assert named(mem, "Nimbus") == ("Tom Baker", 2)
+
+
+def test_a_merge_of_memories_that_were_split_off_leaves_the_rest(mem: Engram) -> None:
+    other = mem.remember("Tom Baker plays the cello in Rome.")
+    mem.decide_entity("Tom Baker", "split", "Tom Baker junior", memories=[other.id])
+    mem.decide_entity("Tom Baker junior", "merge", "Nimbus")
+    assert named(mem, "Nimbus") == ("Nimbus", 2)
+    assert named(mem, "Tom Baker") == ("Tom Baker", 1)
+
+
+def test_two_that_were_merged_into_a_third_can_be_kept_apart(mem: Engram) -> None:
+    chained(mem)
+    mem.decide_entity("Nimbus", "apart", "Ida Moss")
+    assert named(mem, "Nimbus") == named(mem, "Tom Baker") == ("Tom Baker", 2)
+    assert named(mem, "Ida Moss") == ("Ida Moss", 1)
+
+
+def test_a_chain_of_merges_overrules_what_was_kept_apart(mem: Engram) -> None:
+    mem.remember("Ida Moss plays the cello.")
+    mem.decide_entity("Nimbus", "apart", "Ida Moss")
+    mem.decide_entity("Nimbus", "merge", "Tom Baker")
+    mem.decide_entity("Tom Baker", "merge", "Ida Moss")
+    assert named(mem, "Nimbus") == named(mem, "Tom Baker") == ("Ida Moss", 3)
+
+
+def test_an_alias_is_taken_back_although_its_entity_was_merged_later(mem: Engram) -> None:
+    alias = mem.decide_entity("Nimbus", "alias", "Quiddle")
+    mem.remember("I met Quiddle in the park.")
+    mem.decide_entity("Nimbus", "merge", "Tom Baker")
+    assert named(mem, "Quiddle") == ("Tom Baker", 3)
+    mem.undo_entity_decision(alias.id)
+    assert named(mem, "Quiddle") == ("Quiddle", 1)
+    assert named(mem, "Nimbus") == ("Tom Baker", 2)

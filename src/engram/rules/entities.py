@@ -18,7 +18,7 @@ from engram.store.rule_ports import EntityTable
 from engram.text.english.entities import ORGANISATION, PERSON, THING, TITLES, UNSURE, folded, is_possessive, other_names
 from engram.text.english.nicknames import FULL_FORMS, is_beginning, is_short_form, short_forms
 from engram.text.english.roles import Holding, Role, is_shared, read_role
-from engram.values.entities import EntityDecision, Mention, StoredMention
+from engram.values.entities import EntityAction, EntityDecision, Mention, StoredMention
 
 _LOOKED_BACK = 2000  # mentions of one person that are read again when a namesake appears
 _WITNESSES = 24  # mentions that are asked whether they identify an entity without the memory that goes
@@ -60,6 +60,23 @@ def forget_mentions(table: EntityTable, memory: int) -> None:
             doomed.append(entity)
         table.unlink(memory, entity)
     _make_anew(table, doomed, roles=roles)
+
+
+def given_names(table: EntityTable, entity: int) -> tuple[str, ...]:
+    """Return the folded names by which mentions call an entity; roles, which change, are left out if there are others.
+
+    Names that another decision brought to the entity are that decision's: they go when it is taken back. A rename brings none.
+    """
+    decided = rulings([decision for decision in table.decisions() if decision.action is not EntityAction.RENAME])
+    said = [mention.said for mention in table.mentions_meaning(entity) if not _is_redirected(table, mention, decided)]
+    names = dict.fromkeys(name for mention in said for name in _names_in(mention))
+    return tuple([name for name in names if "'s " not in name] or names)
+
+
+def _is_redirected(table: EntityTable, mention: StoredMention, decided: Rulings) -> bool:
+    """True if it was decided that a mention means another name than it says."""
+    name = folded(mention.said.name)
+    return name in decided.means or (bool(decided.moved) and (table.id_of(mention.memory), name) in decided.moved)
 
 
 def apply_decision(table: EntityTable, decision: EntityDecision) -> None:

@@ -7,7 +7,6 @@ a forgotten memory takes none of them along, and taking one back is to read the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 
 from engram.text.english.entities import UNSURE, folded
 from engram.values.entities import EntityAction, EntityDecision, Mention
@@ -18,7 +17,7 @@ from engram.values.frozen import frozen, replace
 class Rulings:
     """The decisions of a scope as they apply to folded names.
 
-    means: the name that another name stands for. moved: the same for a name in one memory, by the memory's id. shown: how a name
+    means: the name that another name stands for, without circles. moved: the same for a name in one memory, by the memory's id. shown: how a name
     is written. kinds: kinds by name. pairs: names that are not one entity.
     """
 
@@ -41,10 +40,8 @@ class Rulings:
 
     def name_of(self, name: str) -> str:
         """Return the name that this one means."""
-        passed = {name}
-        while (following := self.means.get(name)) is not None and following not in passed:
+        while (following := self.means.get(name)) is not None:
             name = following
-            passed.add(name)
         return name
 
     def names_of(self, name: str) -> list[str]:
@@ -59,24 +56,23 @@ class Rulings:
 NO_RULINGS = Rulings({}, {}, {}, {}, frozenset())
 
 
-@lru_cache(maxsize=16)
-def rulings(decisions: tuple[EntityDecision, ...]) -> Rulings:
+def rulings(decisions: Sequence[EntityDecision]) -> Rulings:
     """Return what decisions, in their order, say of names."""
     if not decisions:
         return NO_RULINGS
-    means: dict[str, tuple[str, EntityDecision]] = {}
+    links = _Links()
     moved: dict[tuple[str, str], str] = {}
     shown: dict[str, str] = {}
     kinds: dict[str, str] = {}
     pairs: set[frozenset[str]] = set()
-    for decision in decisions:
+    for number, decision in enumerate(decisions):
         name, other = folded(decision.name), folded(decision.other)
         if decision.action is EntityAction.KIND:
             kinds[name] = decision.other
             continue
         if decision.action in (EntityAction.UNALIAS, EntityAction.APART):
             pairs.add(frozenset((name, other)))
-            _part(means, name, other)
+            links.part(name, other)
             continue
         if decision.action is EntityAction.ALIAS:
             name, other = other, name
@@ -88,31 +84,46 @@ def rulings(decisions: tuple[EntityDecision, ...]) -> Rulings:
             pairs.add(frozenset((name, other)))
             moved |= {(memory, one): other for memory in decision.memories for one in decision.names}
         if not decision.memories:
-            for one in {*decision.names, *((name,) if decision.action is not EntityAction.SPLIT else ())} - {other}:
-                means[one] = (other, decision)
-                pairs.discard(frozenset((one, other)))
-            means.pop(other, None)
-    made = Rulings({name: target for name, (target, _) in means.items()}, moved, shown, kinds, frozenset(pairs))
+            links.join({*decision.names, *((name,) if decision.action is not EntityAction.SPLIT else ())}, other, number)
+            pairs = {pair for pair in pairs if len(set(map(links.end_of, pair))) > 1}
+    made = Rulings(links.targets, moved, shown, kinds, frozenset(pairs))
     return replace(made, kinds={made.name_of(name): kind for name, kind in kinds.items()})
 
 
-def _part(means: dict[str, tuple[str, EntityDecision]], name: str, other: str) -> None:
-    """Withdraw the decisions that made two names mean one entity."""
-    for one, far in ((name, other), (other, name)):
-        if one in means and means[one][0] == far:
-            decision = means[one][1]
-            for each in [each for each, (_, made) in means.items() if made is decision]:
-                del means[each]
+class _Links:
+    """The names that other names stand for, each with the number of the decision that says so."""
+
+    def __init__(self) -> None:
+        self._links: dict[str, tuple[str, int]] = {}
+
+    @property
+    def targets(self) -> dict[str, str]:
+        return {name: target for name, (target, _) in self._links.items()}
+
+    def end_of(self, name: str) -> str:
+        """Return the name that this one means in the end."""
+        return self._path(name)[-1]
+
+    def join(self, names: Iterable[str], target: str, number: int) -> None:
+        """Let names stand for another, which from now on stands for none itself."""
+        self._links |= {name: (target, number) for name in names if name != target}
+        self._links.pop(target, None)
+
+    def part(self, name: str, other: str) -> None:
+        """Withdraw the latest of the decisions by which two names mean the same, until they do not."""
+        while name != other and self.end_of(name) == self.end_of(other):
+            passed = {*self._path(name)[:-1], *self._path(other)[:-1]}
+            latest = max(self._links[one][1] for one in passed)
+            self._links = {one: link for one, link in self._links.items() if link[1] != latest}
+
+    def _path(self, name: str) -> list[str]:
+        path = [name]
+        while (link := self._links.get(path[-1])) is not None:
+            path.append(link[0])
+        return path
 
 
 def names_in(decision: EntityDecision) -> list[str]:
     """Return the folded names that a decision is about."""
     other = () if decision.action is EntityAction.KIND else (folded(decision.other),)
     return list(dict.fromkeys((folded(decision.name), *other, *decision.names)))
-
-
-def given_names(mentions: Sequence[Mention]) -> tuple[str, ...]:
-    """Return the folded names by which mentions call an entity; roles, which change, are left out if there are others."""
-    names = dict.fromkeys(folded(name) for mention in mentions for name in (mention.name, *mention.aliases))
-    lasting = [name for name in names if "'s " not in name]
-    return tuple(lasting or names)

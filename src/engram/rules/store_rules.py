@@ -110,11 +110,11 @@ class MemoryRules:
 
         return entity_decisions.names_in(decision)
 
-    def given_names(self, mentions: Sequence[Mention]) -> tuple[str, ...]:
-        """Return the folded names by which mentions call an entity."""
-        from engram.rules import entity_decisions  # late, as the module says
+    def given_names(self, table: EntityTable, entity: int) -> tuple[str, ...]:
+        """Return the folded names by which mentions call an entity, without those that a decision brought to it."""
+        from engram.rules import entities  # late, as the module says
 
-        return entity_decisions.given_names(mentions)
+        return entities.given_names(table, entity)
 
     def forget_mentions(self, table: EntityTable, memory: int) -> None:
         """Let the mentions of a memory mean no entity, and remove every name that only it gave."""

@@ -172,8 +172,8 @@ class StoreRules(TextRules, Protocol):
     def names_in(self, decision: EntityDecision) -> list[str]:
         """Return the folded names that a decision is about."""
 
-    def given_names(self, mentions: Sequence[Mention]) -> tuple[str, ...]:
-        """Return the folded names by which mentions call an entity."""
+    def given_names(self, table: EntityTable, entity: int) -> tuple[str, ...]:
+        """Return the folded names by which mentions call an entity, without those that a decision brought to it."""
 
     def forget_mentions(self, table: EntityTable, memory: int) -> None:
         """Let the mentions of a memory mean no entity, and remove every name that only it gave."""

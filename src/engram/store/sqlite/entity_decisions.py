@@ -125,8 +125,7 @@ def completed(
         raise Conflict("these two are one entity already.", way_out="Nothing needs to be done.")
     if action is EntityAction.RENAME and other not in (None, entity):
         raise Conflict("another entity has this name.", way_out="Merge the two instead.")
-    said = [mention.said for mention in table.mentions_meaning(entity)]
-    names = dict.fromkeys((*rules.given_names(said), rules.folded(own)))
+    names = dict.fromkeys((*rules.given_names(table, entity), rules.folded(own)))
     target = decision.other if other is None or action is EntityAction.RENAME else table.describe(other)[0]
     covered = tuple(name for name in names if name != rules.folded(target))
     return replace(decision, name=own, other=target, names=covered)
