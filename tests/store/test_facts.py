@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import engram
 from engram.engine import Engram
 from engram.errors import Conflict, InvalidQuery, NotFound
 from engram.types import Memory, Reader, Scope, Status, Strength
+from engram.values.frozen import replace
 
 
 def year(number: int) -> datetime:
@@ -89,10 +90,39 @@ def test_the_weight_of_each_strength(mem: Engram, strength: str, weight: float) 
 def test_a_report_names_its_teller_and_witnesses_make_a_consensus(mem: Engram) -> None:
     told = mem.learn("Ada", "works at", "Acme", teller="Tom")
     (belief,) = mem.beliefs("Ada")
-    assert (belief.teller, belief.strength, told.text) == ("tom", Strength.REPORTED, "Tom says that Ada works at Acme.")
+    assert (belief.teller, belief.strength, told.text) == ("tom", Strength.HEARSAY, "Tom says that Ada works at Acme.")
     mem.learn("Eve", "works at", "Acme")
     mem.learn("Eve", "works at", "Acme")
     assert [one.strength for one in mem.beliefs("Eve")] == [Strength.CONSENSUS]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        lambda mem: mem.learn("The office", "is in", "Porto", teller="Tom"),
+        lambda mem: mem.remember("Tom says that the office is in Porto."),
+    ],
+)
+def test_a_report_contests_what_is_known_however_it_is_told(mem: Engram, report: Callable[[Engram], object]) -> None:
+    known = mem.learn("The office", "is in", "Lisbon")
+    report(mem)
+    beliefs = {one.object: (one.status, one.strength, one.teller) for one in mem.beliefs("office", past=True)}
+    assert beliefs == {"lisbon": ("held", Strength.STATED, ""), "porto": ("contested", Strength.HEARSAY, "tom")}
+    assert mem.get(known.id).status is Status.ACTIVE
+
+
+@pytest.mark.parametrize("teller", ["the user", "me", "Sam"])
+def test_a_user_who_tells_it_states_it(mem: Engram, teller: str) -> None:
+    sam = mem.as_reader(Reader(replace(mem.reader.scope, user="sam")))
+    sam.learn("The office", "is in", "Lisbon")
+    told = sam.learn("The office", "is in", "Porto", teller=teller)
+    assert (held(sam, "office"), told.text) == ({"porto": "held"}, "The office is in Porto.")
+
+
+def test_a_report_that_the_caller_vouches_for_replaces_what_is_known(mem: Engram) -> None:
+    mem.learn("The office", "is in", "Lisbon")
+    mem.learn("The office", "is in", "Porto", teller="Tom", strength="reported")
+    assert held(mem, "office") == {"porto": "held"}
 
 
 def test_what_is_heard_since_ends_no_later_statement(mem: Engram) -> None:

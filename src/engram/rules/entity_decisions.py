@@ -17,8 +17,8 @@ from engram.values.frozen import frozen, replace
 class Rulings:
     """The decisions of a scope as they apply to folded names.
 
-    means: the name that another name stands for, without circles. moved: the same for a name in one memory, by the memory's id. shown: how a name
-    is written. kinds: kinds by name. pairs: names that are not one entity.
+    means: the name that another name stands for, without circles. moved: the same for a name in one memory, by the memory's id.
+    shown: how a name is written. kinds: kinds by name. pairs: names that are not one entity.
     """
 
     means: Mapping[str, str]

@@ -159,7 +159,7 @@ class Strength(StrEnum):
     COMPUTED = "computed"  # worked out from what was observed
     CONSENSUS = "consensus"  # stated by several witnesses
     STATED = "stated"  # a user's own statement
-    REPORTED = "reported"  # somebody else's statement, or an assistant's
+    REPORTED = "reported"  # an assistant's statement, or somebody else's that the caller vouches for
     INFERRED = "inferred"  # follows from other beliefs
     HYPOTHETICAL = "hypothetical"  # supposed by the speaker
     HEARSAY = "hearsay"  # "Tom says that …"

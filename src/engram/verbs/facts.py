@@ -19,6 +19,9 @@ from engram.verbs.view import View, id_of, require_name, require_positive
 _LEARNED_CONFIDENCE = 0.8
 """The confidence in a fact that the caller states as one."""
 
+_USER = ("user", "i", "me", "myself")
+"""Tellers who are the user: what they tell is a statement and no report."""
+
 
 def learn(
     view: View,
@@ -38,8 +41,9 @@ def learn(
     """Store a fact: "Ada", "works at", "Acme". It outdates facts that it contradicts, unless a subject may have `many` of them.
 
     since, until: the time for which it holds; a fact that is over outdates nothing.
-    strength: the evidence, from axiomatic to hearsay; by default a statement of the caller, or a report if there is a `teller`,
-    somebody whose words it gives. A fact that is weaker than the known one by more than 0.3 contests it and does not outdate it.
+    strength: the evidence, from axiomatic to hearsay; by default a statement of the caller. teller: somebody whose words it gives.
+    What a teller other than the user says is hearsay by default, as "Tom says that …" is. A fact that is weaker than the known
+    one by more than 0.3 contests it and does not outdate it.
     kind, object_kind: what the subject and the object are (person, place, organisation …); by default the predicate tells.
     memory: the id of a memory that states it; by default a new one is stored. `unlearn` takes the fact back.
 
@@ -50,7 +54,8 @@ def learn(
     kinds = [(subject, _kind_of("kind", kind)), (thing, _kind_of("object_kind", object_kind))]
     begin, end = _interval(since, until)
     name = require_name(teller).strip()
-    evidence = _strength_of(strength) or (Strength.REPORTED if name else None)
+    name = "" if folded(name) in (*_USER, folded(view.reader.scope.user)) else name
+    evidence = _strength_of(strength) or (Strength.HEARSAY if name else None)
     said = " ".join(predicate.casefold().split())
     fact = Fact(folded(subject), said, folded(thing), not many, True, begin, end, evidence, folded(name))
     typed = [Fact(folded(one), IS_A, sort, single=False) for one, sort in kinds if sort]
