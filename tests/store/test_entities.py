@@ -503,6 +503,34 @@ def test_a_role_means_who_has_it_now_and_tells_who_had_it(mem: Engram) -> None:
     assert ada.holders == ()
 
 
+def holder_of(mem: Engram, role: str) -> str | None:
+    profile = mem.entity(role)
+    return None if profile is None else profile.entity.name
+
+
+def test_my_manager_is_the_manager_of_the_only_one_who_speaks(mem: Engram) -> None:
+    mem.observe(Turn("My manager is Ada Quist.", "Sam", at=DAY))
+    mem.observe(Turn("Noted, Ada Quist it is.", "assistant", at=DAY))
+    assert holder_of(mem, "my manager") == "Ada Quist"
+    mem.observe(Turn("Tom Baker is my manager now.", "Sam", at=DAY + timedelta(days=40)))
+    asked = mem.entity("my manager")
+    assert asked is not None
+    assert (asked.entity.name, [one.holder for one in asked.holders]) == ("Tom Baker", ["Tom Baker", "Ada Quist"])
+    assert mem.timeline("my manager").memories == mem.timeline("Tom Baker").memories
+    assert holder_of(mem, "my dentist") is None
+    mem.observe(Turn("My dentist is Ida Moss.", "Kim", at=DAY))
+    assert holder_of(mem, "my dentist") is None, "Kim may be the user, or Sam"
+
+
+def test_my_manager_is_the_manager_of_the_user_of_the_scope(mem: Engram) -> None:
+    sam = mem.as_reader(Reader(replace(mem.reader.scope, user="sam")))
+    sam.observe(Turn("My manager is Ada Quist.", "Kim", at=DAY))
+    sam.observe(Turn("My manager is Ida Moss.", "Sam", at=DAY))
+    assert holder_of(sam, "my manager") == "Ida Moss"
+    sam.observe(Turn("Tom Baker is my manager now.", "user", at=DAY + timedelta(days=40)))
+    assert holder_of(sam, "my manager") == "Tom Baker"
+
+
 def test_a_profile_lists_present_and_former_facts_with_the_memories_that_state_them(mem: Engram) -> None:
     old = mem.remember("Priya lives in Oslo")
     new = mem.remember("Priya lives in Bergen")

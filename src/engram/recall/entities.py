@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from engram.models.embedders import Embedder
 from engram.recall.selection import without_flagged
@@ -14,6 +14,7 @@ from engram.rules.knowledge import buckets
 from engram.settings import LiveSettings
 from engram.store.ports import Store
 from engram.text.english.entities import PERSON, folded
+from engram.text.english.grammar import is_assistant, is_tool
 from engram.text.english.nicknames import is_short_form
 from engram.types import Memory, Reader
 from engram.values.edges import OUTDATING, REVISIONS
@@ -42,6 +43,7 @@ class EntityLookup:
 
     def profile(self, name: str, limit: int) -> Profile | None:
         """Return the profile of an entity, by its name, another name of it, or a similar one; None if it is unknown."""
+        name = self._role_of_user(name)
         found = self._store.entities.get(self._reader, name)
         if found is None and (similar := self._full_name(name) or self._similar_name(name)) is not None:
             name, found = similar, self._store.entities.get(self._reader, similar)
@@ -60,6 +62,34 @@ class EntityLookup:
             tuple(fact for fact in facts if fact.status not in _PRESENT),
             tuple(self._stated(BeliefQuery(subject=entity.name, backwards=True))),
         )
+
+    def _role_of_user(self, name: str) -> str:
+        """Return the name under which a role of the user is held: "Sam's manager" for "my manager". Other names are unchanged.
+
+        Of the same role of the user and of Sam, who is the user, the one that somebody got last.
+        """
+        owner, _, role = folded(name).partition("'s ")
+        if owner != "user" or not role:
+            return name
+        held = [one for one in (name, *(f"{own}'s {role}" for own in self._names_of_user())) if self._is_known(one)]
+        return max(held, key=self._held_since, default=name)
+
+    def _names_of_user(self) -> Sequence[str]:
+        """Return the names of the user: those of the scope's user, else of the only person who speaks in the memories."""
+        own = self._reader.scope.user
+        if not own or not self._is_known(own):
+            people = [one for one in self._store.entities.speakers(self._reader) if not (is_assistant(one) or is_tool(one))]
+            own = people[0] if len(people) == 1 else own
+        known = self._store.entities.get(self._reader, own) if own else None
+        return (folded(own), *(known[0].names if known else ()))
+
+    def _is_known(self, name: str) -> bool:
+        return self._store.entities.get(self._reader, name) is not None
+
+    def _held_since(self, role: str) -> datetime:
+        """Return when the one who has a role got it; the earliest time if that is not known."""
+        _, holders = self._store.entities.roles(self._reader, role)
+        return max((one.since for one in holders if one.since and one.until is None), default=datetime.min.replace(tzinfo=UTC))
 
     def _full_name(self, name: str) -> str | None:
         """Return the name of the one person whom a short form may mean."""
@@ -97,7 +127,7 @@ class EntityLookup:
         search: Callable[[str], Sequence[Memory]],
     ) -> Timeline:
         """Return the memories of an entity, or of a topic by `search`, in the order of their dates, corrected ones included."""
-        found = self._store.entities.get(self._reader, about)
+        found = self._store.entities.get(self._reader, self._role_of_user(about))
         if found is not None:
             memories = self._sound(self._store.memories.fetch(self._reader, found[1][: 10 * limit]))
         else:

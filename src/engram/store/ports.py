@@ -355,6 +355,9 @@ class EntitiesPort(Protocol):
     def roles(self, reader: Reader, name: str) -> tuple[list[RoleTenure], list[RoleTenure]]:
         """Return the roles that the entity of this name has and had, and all who have or had the role of this name."""
 
+    def speakers(self, reader: Reader) -> list[str]:
+        """Return the speakers of visible memories, each once, in the order of the alphabet."""
+
     def mentions(self, reader: Reader, memory_id: str) -> list[str]:
         """Return the names of the entities that a memory mentions."""
 

@@ -187,6 +187,13 @@ def test_a_role_has_holders_with_their_times(store: Store, clock: HandClock) -> 
     assert store.entities.roles(OTHER, "my manager") == ([], [])
 
 
+def test_the_speakers_of_visible_memories_are_listed_once(store: Store) -> None:
+    for speaker in ("Sam", "assistant", "", "Sam"):
+        remember(store, f"{speaker} and the {speaker} roof", speaker=speaker)
+    assert store.entities.speakers(ME) == ["Sam", "assistant"]
+    assert store.entities.speakers(OTHER) == []
+
+
 def test_a_decision_on_an_entity_is_followed_until_it_is_taken_back(store: Store, clock: HandClock) -> None:
     remember(store, "I met Nimbus in the hall", "Tom Baker works at Acme")
     draft = EntityDecision(id="", action=EntityAction.MERGE, name="nimbus", other="tom baker", reason="his handle")

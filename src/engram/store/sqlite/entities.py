@@ -392,6 +392,14 @@ class Entities:
             own = _tenures(connection, seen, "entity", keys_called(connection, seen, asked))
             return own, _tenures(connection, seen, "name", [asked])
 
+    def speakers(self, reader: Reader) -> list[str]:
+        """Return the speakers of visible memories, each once, in the order of the alphabet."""
+        with self._gate.read(reader, "entity") as connection:
+            visible, values = predicate(readable(reader), "m.scope")
+            sql = f"SELECT DISTINCT m.speaker FROM memories AS m WHERE m.speaker <> '' AND {visible} ORDER BY m.speaker"
+            found: list[Any] = connection.execute(sql, values).fetchall()
+            return [row[0] for row in found]
+
     def mentions(self, reader: Reader, memory_id: str) -> list[str]:
         """Return the names of the entities that a memory mentions."""
         with self._gate.read(reader, "entity") as connection:
