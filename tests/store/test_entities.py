@@ -503,6 +503,15 @@ def test_a_role_means_who_has_it_now_and_tells_who_had_it(mem: Engram) -> None:
     assert ada.holders == ()
 
 
+@pytest.mark.parametrize("names", [("Dr. Kim", "Kim Lee"), ("Kim Lee", "Dr. Kim")])
+def test_a_name_that_may_be_a_first_or_a_last_name_means_neither_person(mem: Engram, names: tuple[str, str]) -> None:
+    for name in names:
+        mem.remember(f"I met {name} in the hall.")
+    assert mem.entity("Kim") is None
+    mem.remember("I asked Kim about the roof.")
+    assert [mem.entity(name).entity.mentions for name in names] == [1, 1]  # type: ignore[union-attr]
+
+
 def holder_of(mem: Engram, role: str) -> str | None:
     profile = mem.entity(role)
     return None if profile is None else profile.entity.name

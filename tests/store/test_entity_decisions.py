@@ -67,6 +67,14 @@ def test_a_split_takes_memories_of_a_name_to_somebody_else(mem: Engram) -> None:
     assert named(mem, "Tom Baker") == ("Tom Baker", 1)
 
 
+def test_a_name_with_brackets_after_a_split_has_no_other_names(mem: Engram) -> None:
+    other = mem.remember("Tom Baker sails to Rome.")
+    mem.decide_entity("Tom Baker", "split", "Tom Baker (sailor)", memories=[other.id])
+    profile = mem.entity("Tom Baker (sailor)")
+    assert profile is not None
+    assert (profile.entity.name, profile.entity.names) == ("Tom Baker (sailor)", ("tom baker (sailor)",))
+
+
 def test_names_kinds_and_aliases_are_set_by_hand(mem: Engram) -> None:
     mem.decide_entity("Nimbus", "kind", "project")
     mem.decide_entity("Nimbus", "rename", "Nimbus 2000")

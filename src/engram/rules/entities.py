@@ -277,19 +277,30 @@ def _tell_apart(table: EntityTable, entity: int, name: str) -> frozenset[str]:
     A memory that gave such a name alone may have meant either: it is taken from its owner and read again.
     """
     first, _, rest = name.partition(" ")
-    if first.strip(".") in TITLES or _is_provisional(name):
+    is_titled = first.strip(".") in TITLES
+    if _is_provisional(name) or (is_titled and " " in rest):
         return frozenset()
+    first = rest if is_titled else first
+    owner = table.called(first)
+    others = {*_namesakes(table, first, entity), *([owner] if owner is not None and _is_titled(table, owner, first) else [])}
     shared: frozenset[str] = frozenset()
-    if rest and (others := _namesakes(table, first, entity)):
+    if rest and others:
         shared = frozenset({first, f"@{first}"})
-        owner = table.called(first)
         if owner is not None and owner in others:
             _take_names(table, owner, shared)
+    if is_titled:
+        return shared
     for short in short_forms(first):
         owner = table.called(short)
         if owner is not None and owner != entity and _own_name(table, owner).partition(" ")[0] != short:
             _take_names(table, owner, frozenset({short}))
     return shared
+
+
+def _is_titled(table: EntityTable, entity: int, name: str) -> bool:
+    """True if an entity is called by a title and this name alone: "Dr. Kim"."""
+    title, _, rest = _own_name(table, entity).partition(" ")
+    return title.strip(".") in TITLES and rest == name
 
 
 def _take_names(table: EntityTable, owner: int, shared: frozenset[str]) -> None:

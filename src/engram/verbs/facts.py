@@ -41,7 +41,7 @@ def learn(
     """Store a fact: "Ada", "works at", "Acme". It outdates facts that it contradicts, unless a subject may have `many` of them.
 
     since, until: the time for which it holds; a fact that is over outdates nothing.
-    strength: the evidence, from axiomatic to hearsay; by default a statement of the caller. teller: somebody whose words it gives.
+    strength: the evidence, from axiomatic to hearsay; by default a statement of the caller. teller: whose words it gives.
     What a teller other than the user says is hearsay by default, as "Tom says that …" is. A fact that is weaker than the known
     one by more than 0.3 contests it and does not outdate it.
     kind, object_kind: what the subject and the object are (person, place, organisation …); by default the predicate tells.

@@ -65,6 +65,32 @@ def test_a_name_in_the_words_that_a_statement_carries_is_mentioned() -> None:
     assert [one.name for one in mentions("He works at a brewery", "user", [Name("Tom", "person")])] == ["Tom"]
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("I met Sunday Adeyemi at work.", "Sunday Adeyemi"),
+        ("Sunday Adeyemi joined our team.", "Sunday Adeyemi"),
+        ("My manager is Sunday Adeyemi.", "Sunday Adeyemi"),
+        ("On Sunday Adeyemi called.", "Adeyemi"),
+        ("We swim every Sunday Adeyemi has time.", "Adeyemi"),
+        ("By Saturday and Sunday Adeyemi was tired.", "Adeyemi"),
+    ],
+)
+def test_a_day_belongs_to_a_name_unless_it_tells_the_time(text: str, name: str) -> None:
+    assert [one.name for one in mentions(text, "user", [Name("Adeyemi", "person")])] == [name]
+    assert name in named(text)
+
+
+def test_a_day_before_a_given_name_is_no_part_of_it() -> None:
+    assert set(named("Monday Tom Baker called me.")) == {"Tom Baker"}
+
+
+def test_a_name_with_brackets_is_kept_whole_and_makes_no_others() -> None:
+    assert folded("Robert Quimby (sailor)") == "robert quimby (sailor)"
+    assert folded("(Robert Quimby)") == "robert quimby"
+    assert other_names("Robert Quimby (sailor)", "person") == ("robert quimby (sailor)",)
+
+
 def test_plain_words_are_no_names() -> None:
     assert named("Go home and rest, it is a nice spring day.") == {}
 

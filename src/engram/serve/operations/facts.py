@@ -28,8 +28,12 @@ class LearnInput:
     many: Annotated[bool, Arg("There may be many of these at a time: nothing is outdated by it.")] = False
     since: Annotated[datetime | None, Arg("Since when it holds.")] = None
     until: Annotated[datetime | None, Arg("Until when it held; what is over outdates nothing.")] = None
-    strength: Annotated[AnyStrength | None, Arg("The evidence for it; by default a statement of yours, or hearsay of the teller.")] = None
-    teller: Annotated[str, Arg("Somebody else whose words it gives; it then contests what is known and does not outdate it.")] = ""
+    strength: Annotated[
+        AnyStrength | None, Arg("The evidence for it; by default a statement of yours, or hearsay of the teller.")
+    ] = None
+    teller: Annotated[str, Arg("Somebody else whose words it gives; it then contests what is known and does not outdate it.")] = (
+        ""
+    )
     kind: Annotated[str, Arg("What the subject is: person, place, organisation; else the predicate tells.")] = ""
     object_kind: Annotated[str, Arg("What the object is.")] = ""
     memory: Annotated[str | None, Arg("The id of a memory that says so; by default a new one is stored.")] = None

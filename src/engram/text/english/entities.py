@@ -137,6 +137,16 @@ _SENTENCE_WORDS = word_set("""
     thanksgiving halloween mom dad mum god internet user assistant never always maybe sometimes great nice good sorry
     tried failed
     """)
+_DAY = (
+    r"\b(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July|August|(?:Sept|Nov|Dec)ember"
+    r"|October)"
+)
+_DAY_NAME = re.compile(rf"{_DAY} (?P<next>{_C}[\w-]+)")
+_TIME_BEFORE = re.compile(
+    r"(?:\b(?:on|in|at|by|of|since|until|till|from|to|for|before|after|during|last|next|this|that|every|each|early|late|mid|the"
+    r"|\w*day and)|[\d,]) $",
+    re.IGNORECASE,
+)
 _ADDRESS = re.compile(r"^(?P<who>[^:\n]{1,60}?)(?:, asked \"[^\"]*\")?: ")
 _ASIDE = re.compile(r"\(asked: \"[^\"]*\"\)|\[[^\]]*\]")
 _LONGEST = 1_500
@@ -155,6 +165,7 @@ def mentions(text: str, speaker: str = "", names: Sequence[Name] | None = None) 
     if head is not None and head["who"].startswith((speaker, "The user")):
         body = body[head.end() :]
     whose = "the user" if not speaker or speaker.lower() == "user" else speaker
+    names = None if names is None else [_with_day(name, body) for name in names]
     found: dict[str, Mention] = {}
     taken: list[tuple[int, int]] = []
     for start, end, mention in _found(body, whose, names):
@@ -166,6 +177,18 @@ def mentions(text: str, speaker: str = "", names: Sequence[Name] | None = None) 
         if name.text not in text:
             _put(found, _mention_of(name))
     return tuple(found.values())
+
+
+def _with_day(name: Name, body: str) -> Name:
+    """Return the name of a person with the day or month that is its first word: "Sunday Adeyemi"."""
+    days = re.finditer(rf"{_DAY} (?={re.escape(name.text)}(?!\w))", body) if name.kind == PERSON else ()
+    return next((replace(name, text=day.group() + name.text) for day in days if _is_day_name(body, day.start())), name)
+
+
+def _is_day_name(body: str, start: int) -> bool:
+    """True if the day or month at this place begins a name: not "on Sunday Adeyemi called", nor "Monday Tom called"."""
+    match = _DAY_NAME.match(body, start)
+    return match is not None and match["next"].lower() not in GIVEN_NAMES and not _TIME_BEFORE.search(body, 0, start)
 
 
 def _put(found: dict[str, Mention], mention: Mention) -> None:
@@ -180,6 +203,7 @@ def _put(found: dict[str, Mention], mention: Mention) -> None:
 def folded(name: str) -> str:
     """A name as it is compared: case, spacing, a leading "the" and a possessive do not matter."""
     plain = " ".join(name.casefold().replace("’", "'").split()).strip(".,;:!?\"'`()")
+    plain = f"{plain})" if plain.rfind("(") > plain.rfind(")") else plain
     plain = plain.removeprefix("the ").removesuffix("'s").removesuffix("'")
     if plain.startswith(("my ", "our ")):
         return f"user's {plain.partition(' ')[2]}"
@@ -253,7 +277,7 @@ def _people_by_role(body: str, whose: str, people: Sequence[str] | None) -> Iter
             name, handle = match["name"], match.groupdict().get("handle")
             if people is not None:
                 name = max((_with_title(one, name) for one in people if f" {one} " in f" {name} "), key=len, default="")
-            if name and name.split()[0].lower() not in _SENTENCE_WORDS:
+            if name and (name.split()[0].lower() not in _SENTENCE_WORDS or _is_day_name(body, match.start("name"))):
                 aliases = (_role(match, whose), *((f"@{handle}",) if handle else ()))
                 yield match.start(), match.end(), Mention(name, PERSON, aliases)
     yield from _with_handles(body)
@@ -291,6 +315,8 @@ def _capitals(body: str) -> Iterator[tuple[int, int, Mention]]:
         name, start = match.group().rstrip("'’"), match.start()
         name = name[:-2] if name.endswith(("'s", "’s")) else name
         while name and name.split()[0].lower().replace("’", "'").partition("'")[0] in _SENTENCE_WORDS and not is_technology(name):
+            if _is_day_name(body, start):
+                break
             gone = len(name.split()[0])
             rest = name[gone:].lstrip()
             start += len(name) - len(rest)
@@ -330,6 +356,8 @@ def other_names(name: str, kind: str) -> tuple[str, ...]:
     "Ada Lovelace" is Ada, @ada, @alovelace, @adalovelace, @ada.lovelace.
     """
     plain = folded(name)
+    if plain.endswith(")"):
+        return (plain,)  # "Ada Lovelace (sailor)" is not the one who is Ada Lovelace without more words
     parts = [part.strip(".") for part in plain.split()]
     if kind == PERSON and plain.startswith("@"):
         return (plain, plain[1:])
