@@ -146,14 +146,14 @@ def test_an_import_says_how_many_pairs_are_left_to_rest(mem: Engram, tmp_path: P
         "memories": 3,
         "kept": 3,
         "known": 0,
-        "to compare at rest": 1,
+        "pairs to compare at rest": 1,
     }
 
 
 def test_talk_says_how_many_pairs_are_left_to_rest(tmp_path: Path) -> None:
     with open_engram(tmp_path / "vault", tuning=[PairWeights(least_likeness=0.2, most_at_once=0)]) as mem:
-        assert "to compare at rest" not in mem.observe(Turn(OLD)).counts
-        assert mem.observe(Turn(NEW)).counts["to compare at rest"] == 1
+        assert "pairs to compare at rest" not in mem.observe(Turn(OLD)).counts
+        assert mem.observe(Turn(NEW)).counts["pairs to compare at rest"] == 1
 
 
 def test_without_the_pair_model_every_way_in_and_rest_say_so(
@@ -164,7 +164,7 @@ def test_without_the_pair_model_every_way_in_and_rest_say_so(
     mem.remember(OLD)
     report = mem.observe(Turn(NEW))
     assert any("pair model" in note for note in report.notes)
-    assert report.counts["to compare at rest"] == 1
+    assert report.counts["pairs to compare at rest"] == 1
     mem.remember("I quit my job at the Harbour bakery as a baker")
     assert "pair model" in caplog.text
     assert any("pair model" in note for note in mem.consolidate(jobs=["merge"]).notes)

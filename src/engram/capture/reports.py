@@ -135,7 +135,7 @@ def reported(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence
             "dropped": dropped,
             **_replaced(made, new),
             **({"taken back": len(heard.retracted)} if heard.retracted else {}),
-            **({"to compare at rest": sifted.waiting} if sifted.waiting else {}),
+            **({"pairs to compare at rest": sifted.waiting} if sifted.waiting else {}),
         },
         notes=(*heard.notes, *notes, *sifted.notes),
         verdicts=tuple(sorted(verdicts, key=lambda verdict: (verdict.turn, verdict.start))),
