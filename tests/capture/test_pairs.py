@@ -10,10 +10,15 @@ from pathlib import Path
 import pytest
 from recall.vaults import open_engram
 
+from engram.capture.duplicates import Candidate, Sifted
+from engram.capture.reports import reported
+from engram.capture.statements import Statement
+from engram.capture.turns import Heard
 from engram.engine import Engram
 from engram.models.pair_reader import PairReader
 from engram.rules.pairs import PairWeights
-from engram.types import Memory, Status, Turn
+from engram.types import Draft, Memory, Proposition, Replacement, Status, Turn
+from engram.values.frozen import replace
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 EAGER = PairWeights(least_likeness=0.2)
@@ -120,6 +125,14 @@ def test_rest_compares_what_capture_left_out_and_undoes_it(tmp_path: Path) -> No
         mem.undo_dream(report.pass_id)
         assert sorted(standing(mem, Status.ACTIVE)) == sorted([OLD, NEW])
         assert mem.consolidate(jobs=["merge"]).ids == (), "what was undone is not done again"
+
+
+def test_a_statement_that_two_new_ones_replace_counts_once() -> None:
+    drafts = [Draft(memory=Memory(text=NEW), replaces=(Replacement("old", sure, "r"),)) for sure in (False, True)]
+    candidates = [Candidate(Statement(Proposition(text=NEW, speaker="", category="fact", confidence=0.8), ()), 0) for _ in drafts]
+    kept = [replace(draft.memory, id=f"new{number}") for number, draft in enumerate(drafts)]
+    report = reported(Heard([], [], [], (), ()), Sifted(candidates, [], []), drafts, kept, ())
+    assert (report.counts["replaced"], report.counts.get("challenged")) == (1, None)
 
 
 def import_memories(mem: Engram, folder: Path, *texts: str) -> dict[str, int]:

@@ -226,6 +226,7 @@ def test_a_challenged_memory_is_listed_and_marked_with_its_rival(made: Engram) -
         "(may be outdated) The standup is at nine",
     ]
     assert f"{old} may be outdated: `engram show {old}` says why." in listed.err
+    assert made("recall", "when is the standup?").lines[0].endswith("\t(may be outdated) The standup is at nine")
     made("relate", new, old, "--kind", "contradicts")
     assert f"{old} may be outdated: {new} may replace it." in made("list").err
     made("forget", new)

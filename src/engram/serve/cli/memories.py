@@ -100,8 +100,8 @@ def _challenged(mem: Engram, given: ListInput, page: Page) -> Iterator[str]:
 def _list(page: Page, *, places: bool, states: bool) -> None:
     def row(memory: Memory) -> list[str]:
         more = [memory.status.value] * states + [terminal.place(memory.scope)] * places
-        mark = "" if states or memory.status is not Status.CHALLENGED else "(may be outdated) "
-        return [memory.id, terminal.when(memory.learned_at), memory.category, *more, mark + memory.text]
+        text = memory.text if states else terminal.marked(memory)
+        return [memory.id, terminal.when(memory.learned_at), memory.category, *more, text]
 
     if page.memories:
         columns = ["id", "learned", "category", *["status"] * states, *["scope"] * places, "text"]
