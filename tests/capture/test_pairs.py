@@ -10,10 +10,15 @@ from pathlib import Path
 import pytest
 from recall.vaults import open_engram
 
+from engram.capture.duplicates import Candidate, Sifted
+from engram.capture.reports import reported
+from engram.capture.statements import Statement
+from engram.capture.turns import Heard
 from engram.engine import Engram
 from engram.models.pair_reader import PairReader
 from engram.rules.pairs import PairWeights
-from engram.types import Memory, Status, Turn
+from engram.types import Draft, Memory, Proposition, Replacement, Status, Turn
+from engram.values.frozen import replace
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 EAGER = PairWeights(least_likeness=0.2)
@@ -122,6 +127,14 @@ def test_rest_compares_what_capture_left_out_and_undoes_it(tmp_path: Path) -> No
         assert mem.consolidate(jobs=["merge"]).ids == (), "what was undone is not done again"
 
 
+def test_a_statement_that_two_new_ones_replace_counts_once() -> None:
+    drafts = [Draft(memory=Memory(text=NEW), replaces=(Replacement("old", sure, "r"),)) for sure in (False, True)]
+    candidates = [Candidate(Statement(Proposition(text=NEW, speaker="", category="fact", confidence=0.8), ()), 0) for _ in drafts]
+    kept = [replace(draft.memory, id=f"new{number}") for number, draft in enumerate(drafts)]
+    report = reported(Heard([], [], [], (), ()), Sifted(candidates, [], []), drafts, kept, ())
+    assert (report.counts["replaced"], report.counts.get("challenged")) == (1, None)
+
+
 def import_memories(mem: Engram, folder: Path, *texts: str) -> dict[str, int]:
     file = folder / "memories.json"
     file.write_text(json.dumps([{"memory": text} for text in texts]), encoding="utf-8")
@@ -146,14 +159,14 @@ def test_an_import_says_how_many_pairs_are_left_to_rest(mem: Engram, tmp_path: P
         "memories": 3,
         "kept": 3,
         "known": 0,
-        "to compare at rest": 1,
+        "pairs to compare at rest": 1,
     }
 
 
 def test_talk_says_how_many_pairs_are_left_to_rest(tmp_path: Path) -> None:
     with open_engram(tmp_path / "vault", tuning=[PairWeights(least_likeness=0.2, most_at_once=0)]) as mem:
-        assert "to compare at rest" not in mem.observe(Turn(OLD)).counts
-        assert mem.observe(Turn(NEW)).counts["to compare at rest"] == 1
+        assert "pairs to compare at rest" not in mem.observe(Turn(OLD)).counts
+        assert mem.observe(Turn(NEW)).counts["pairs to compare at rest"] == 1
 
 
 def test_without_the_pair_model_every_way_in_and_rest_say_so(
@@ -164,7 +177,7 @@ def test_without_the_pair_model_every_way_in_and_rest_say_so(
     mem.remember(OLD)
     report = mem.observe(Turn(NEW))
     assert any("pair model" in note for note in report.notes)
-    assert report.counts["to compare at rest"] == 1
+    assert report.counts["pairs to compare at rest"] == 1
     mem.remember("I quit my job at the Harbour bakery as a baker")
     assert "pair model" in caplog.text
     assert any("pair model" in note for note in mem.consolidate(jobs=["merge"]).notes)

@@ -10,6 +10,7 @@ import pytest
 from recall.vaults import open_engram
 
 from engram.engine import Engram
+from engram.errors import NotFound
 from engram.text.english.corrections import correction_in
 from engram.types import Fate, Reader, Scope, Status, Turn
 
@@ -72,6 +73,16 @@ def test_what_was_taken_back_is_invalidated_and_may_be_restored(mem: Engram) -> 
     assert (last.fate, last.reason) == (Fate.DROPPED, "takes back what was said before")
     assert retired(mem) == [(FLIGHT, Status.INVALIDATED, "taken back by its speaker")]
     assert mem.restore(report.ids[0]).status is Status.ACTIVE
+
+
+def test_taking_back_with_nothing_left_is_no_memory(mem: Engram) -> None:
+    for text in ("I take that back", FLIGHT, "scratch that", "I take that back"):
+        report = mem.observe(Turn(text, session="s"))
+    (last,) = report.verdicts
+    assert (last.fate, last.reason) == (Fate.DROPPED, "takes something back, but nothing was found to take back")
+    assert [memory.words for memory in mem.list(status=None)] == [FLIGHT]
+    with pytest.raises(NotFound):
+        mem.remember("I take that back")
 
 
 def test_a_correction_in_talk_is_undone_by_restoring_or_confirming(mem: Engram) -> None:

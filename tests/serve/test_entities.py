@@ -42,3 +42,12 @@ def test_entities_are_decided_on_and_decisions_taken_back(made: Engram) -> None:
     assert made("entity", "Nimbus", "--json").json["entity"]["name"] == "Nimbus"
     assert "his handle" in made("entity-decisions", "Nimbus").out
     assert made("decide-entity", "Nobody", "kind", "person").err.startswith("E1008: ")
+
+
+def test_a_split_is_told_as_a_sentence(made: Engram) -> None:
+    made("remember", "Robert plays the cello in Leeds")
+    other = made("remember", "Robert fixed our sink on Friday").id
+    split = made("decide-entity", "Robert", "split", "Robert Miller", "--memory", other)
+    assert f"Memory {other} is about Robert Miller, not Robert." in split.out
+    made("decide-entity", "Robert", "alias", "Bob")
+    assert "The name bob means Bobby, not Robert." in made("decide-entity", "Robert", "split", "Bobby", "--its-name", "Bob").out

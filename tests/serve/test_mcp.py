@@ -109,6 +109,17 @@ def test_each_statement_of_a_stored_text_is_named_in_the_answer(mem: Engram) -> 
     assert "others" not in whole
 
 
+def test_challenged_and_invalidated_memories_are_marked_in_words(mem: Engram) -> None:
+    old = mem.remember("The standup is at nine")
+    mem.review(old.id, "challenge")
+    assert "challenged: may be outdated" in call(mem, "memory_list", {}).content[0].text
+    mem.review(old.id, "invalidate")
+    assert old.id not in call(mem, "memory_list", {}).content[0].text
+    again = call(mem, "memory_store", {"text": "the standup is at nine!"})
+    assert again.structured_content["status"] == "invalidated"
+    assert "It counts as wrong" in again.content[0].text
+
+
 def test_answers_fit_their_schemas_and_are_a_subset_of_the_wire_form(mem: Engram) -> None:
     one, two = mem.remember("Marta leads the platform team"), mem.remember("Marta collects owls")
     given: dict[str, dict[str, Any]] = {

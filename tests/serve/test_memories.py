@@ -189,8 +189,56 @@ def test_remember_notes_a_missing_vector_and_an_earlier_correction(made: Engram)
     right = made("feedback", kept.id, "--correction", "The API runs on Fly.io")
     again = made("remember", "The API runs on Heroku")
     assert again.id == right.id
-    assert "corrected or taken back" in again.err
+    assert "this was corrected: 'The API runs on Fly.io'" in again.err
     assert "corrected" not in made("remember", "the api runs on fly.io!").err
+
+
+def test_a_statement_that_was_invalidated_is_not_stored_and_the_way_back_is_told(made: Engram) -> None:
+    wrong = made("remember", "The office is in Lisbon").id
+    made("review", wrong, "invalidate", "--reason", "it never was")
+    again = made("remember", "the office is in Lisbon!")
+    assert again.out == ""
+    assert "nothing was stored, because 'The office is in Lisbon' was invalidated by hand: it never was on 20" in again.err
+    assert f"`engram review {wrong} confirm`" in again.err
+    assert "known" not in again.err
+    made("review", wrong, "confirm")
+    assert made("remember", "the office is in Lisbon!").id == wrong
+
+
+def test_remember_says_what_was_taken_back_and_stores_nothing_if_there_is_nothing_left(made: Engram) -> None:
+    flight = made("remember", "My flight to Oslo leaves on Wednesday").id
+    back = made("remember", "scratch that")
+    assert back.out == ""
+    assert f"taken back: 'My flight to Oslo leaves on Wednesday' ({flight})" in back.err
+    again = made("remember", "scratch that")
+    assert (again.code, again.out) == (1, "")
+    assert "nothing was found to take back" in again.err
+    assert [memory["id"] for memory in made("list", "--status", "any", "--json").json["memories"]] == [flight]
+    assert made("restore", flight).code == 0
+
+
+def test_a_challenged_memory_is_listed_and_marked_with_its_rival(made: Engram) -> None:
+    old, new = made("remember", "The standup is at nine").id, made("remember", "The canteen serves soup").id
+    made("review", old, "challenge")
+    listed = made("list")
+    assert [row.split("\t")[-1] for row in listed.lines] == [
+        "The canteen serves soup",
+        "(may be outdated) The standup is at nine",
+    ]
+    assert f"{old} may be outdated: `engram show {old}` says why." in listed.err
+    assert made("recall", "when is the standup?").lines[0].endswith("\t(may be outdated) The standup is at nine")
+    made("relate", new, old, "--kind", "contradicts")
+    assert f"{old} may be outdated: {new} may replace it." in made("list").err
+    made("forget", new)
+    assert new not in made("list").err
+    assert made("list", "--status", "active").out == ""
+
+
+def test_remember_names_what_a_new_statement_replaces(made: Engram) -> None:
+    old = made("remember", "My flight to Oslo leaves on Wednesday").id
+    new = made("remember", "Sorry, I meant Thursday")
+    assert f"it replaces 'My flight to Oslo leaves on Wednesday' ({old})." in new.err
+    assert "known" not in new.err
 
 
 def test_each_statement_of_a_text_becomes_a_memory_unless_it_is_to_be_one(made: Engram) -> None:

@@ -106,6 +106,18 @@ def test_the_list_of_memories_has_filters_and_pages(mem: Engram, owner: Visitor)
     assert "E2004" in owner.get("/ui/memories?kind=nonsense").body.decode()
 
 
+def test_the_list_shows_challenged_memories_and_marks_them(mem: Engram, owner: Visitor) -> None:
+    old = mem.remember("The standup is at nine").id
+    mem.review(old, "challenge")
+    listed = owner.read("/ui/memories")
+    assert re.findall(r'id="m-(\w+)"', listed) == [old]
+    assert '<span class="badge state">challenged</span>' in listed
+    assert "Nothing fits" in owner.read("/ui/memories?status=active")
+    assert owner.read("/ui/review").count(f'<a href="/ui/memory/{old}">') == 1
+    mem.review(old, "invalidate")
+    assert "done=retired" in owner.post("/ui/remember", text="the standup is at nine!").headers["location"]
+
+
 def test_a_memory_is_shown_with_its_provenance(mem: Engram, owner: Visitor) -> None:
     said = mem.observe(user="My sister Carla Novak moved to Lisbon in March because she found work at Acme.").ids[0]
     other = mem.remember("Lisbon is warm").id

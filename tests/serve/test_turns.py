@@ -122,5 +122,5 @@ def test_a_statement_is_taken_back_in_its_session(made: Engram) -> None:
     made("observe", "Scratch that.", "--session", "s2")
     assert len(made("list", "--json").json["memories"]) == 1
     report = made("observe", "Scratch that.", "--session", "s1")
-    assert "Earlier statements: 1 taken back." in report.err
+    assert "1 statement taken back." in report.err
     assert made("list", "--json").json["memories"] == []

@@ -29,8 +29,9 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import Conflict, NotFound, StorageError
 from engram.store.folder import VaultFolder
-from engram.types import Kind, Outcome, Policy, Reader, Recall, Role, Scope, Status, Turn
+from engram.types import Kind, Outcome, Policy, Reader, Recall, Role, Scope, Turn
 from engram.types import Memory as EngramMemory
+from engram.values.memories import VALID
 from engram.values.query import Filter
 
 _ENDPOINTS = ("openai", "ollama")
@@ -180,7 +181,7 @@ class Mem0Memory:
         day = "" if expiration_date is _UNSET or expiration_date is None else _day(expiration_date)
         dropped = () if expiration_date is _UNSET else (EXPIRES,)
         old = self._mem.get(memory_id)
-        if old is None or not self._own(old.scope) or old.status is not Status.ACTIVE:
+        if old is None or not self._own(old.scope) or old.status not in VALID:
             raise ValueError(f"Memory with id {memory_id} not found")
         _with_attributes(self._mem, old, {**named, **({EXPIRES: day} if day else {})}, dropped, new_text)
         return {"message": "Memory updated successfully!"}
@@ -257,7 +258,7 @@ class Mem0Memory:
     def get(self, memory_id: str) -> Item | None:
         """Return a memory, or None if there is none of that id in this collection."""
         memory = self._mem.get(memory_id)
-        if memory is None or not self._own(memory.scope) or memory.status is not Status.ACTIVE:
+        if memory is None or not self._own(memory.scope) or memory.status not in VALID:
             return None
         return {**shapes.item(memory), "score": None}
 

@@ -427,7 +427,9 @@ class Observer:
         comparison = comparison_of(self._live, self._tools.embedder)
         names = known_as(memory, said) if memory.scope == reader.scope else []
         spoken = corrected_memory(self._store, reader, memory, self._tools.env.now(), comparison) if names else None
-        if spoken is not None and takes_back(memory.text):
+        if takes_back(memory.text):
+            if spoken is None:
+                raise NotFound("nothing was found to take back.", way_out="`forget` or `review` a memory by its id.")
             return self._store.memories.set_status(
                 reader, spoken[0].id, Status.INVALIDATED, TAKEN_BACK, timeout=timeout, receipt=receipt
             )

@@ -135,7 +135,7 @@ def reported(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence
             "dropped": dropped,
             **_replaced(made, new),
             **({"taken back": len(heard.retracted)} if heard.retracted else {}),
-            **({"to compare at rest": sifted.waiting} if sifted.waiting else {}),
+            **({"pairs to compare at rest": sifted.waiting} if sifted.waiting else {}),
         },
         notes=(*heard.notes, *notes, *sifted.notes),
         verdicts=tuple(sorted(verdicts, key=lambda verdict: (verdict.turn, verdict.start))),
@@ -144,8 +144,10 @@ def reported(heard: Heard, sifted: Sifted, made: Sequence[Draft], kept: Sequence
 
 def _replaced(made: Sequence[Draft], new: Sequence[tuple[Candidate, str]]) -> dict[str, int]:
     """Count the earlier statements that new ones replace, and those that they may replace; nothing where there are none."""
-    found = [one for draft in made for one in draft.replaces] if new else []
-    sure = sum(one.sure for one in found)
+    found: dict[str | int, bool] = {}  # a statement that two new ones replace counts once
+    for one in (one for draft in made for one in draft.replaces) if new else ():
+        found[one.earlier] = found.get(one.earlier, False) or one.sure
+    sure = sum(found.values())
     counts = {"replaced": sure, "challenged": len(found) - sure}
     return {name: count for name, count in counts.items() if count}
 

@@ -32,6 +32,7 @@ _CARRIED_WORDS = 16
 CORRECTION = "correction"
 CORRECTS = "corrects what was said before"
 TAKES_BACK = "takes back what was said before"
+TAKES_NOTHING_BACK = "takes something back, but nothing was found to take back"
 
 
 _Piece = tuple[int, int, Candidate | Verdict]
@@ -99,7 +100,9 @@ class _Search:
             correction = _correction(turn, start, end) if is_whole else None
             own = self._own(talk, turn) if correction is not None else []
             found = self._corrected(correction, own, talk, turn) if correction is not None and own else None
-            if correction is None or found is None:
+            if found is None and correction is not None and not correction.rest and not _carries(piece):
+                self.verdicts.append(Verdict(Fate.DROPPED, TAKES_NOTHING_BACK, number, start, end))
+            elif correction is None or found is None:
                 self._pass_on(piece, talk, turn)
             elif not correction.rest:
                 self.retracted.append(own[found.place].target)
@@ -210,6 +213,10 @@ def takes_back(text: str) -> bool:
 def carrying(memory: Memory, words: str) -> Memory:
     """Return a memory of a correction that carries the words it corrects, without which it says nothing."""
     return replace(memory, text=_with_carried(memory.text, words), words_at=(0, len(memory.text)))
+
+
+def _carries(piece: Candidate | Verdict) -> bool:
+    return isinstance(piece, Candidate) and bool(piece.statement.proposition.carries)
 
 
 def _pieces(heard: Heard) -> dict[int, list[_Piece]]:

@@ -14,8 +14,9 @@ from engram.files import archive, records
 from engram.settings import Settings
 from engram.store.folder import private_file
 from engram.store.ports import Store
-from engram.types import Edge, Memory, Reader, Report, Scope, Status, Turn
+from engram.types import Edge, Memory, Reader, Report, Scope, Turn
 from engram.values.entities import EntityDecision
+from engram.values.memories import VALID
 
 Page = tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]
 """Memories with the numbers of their source turns, those turns, and the edges of these memories."""
@@ -144,13 +145,13 @@ def _json(pages: Iterator[Page], decisions: Sequence[Decided]) -> Iterator[str]:
 
 
 def _markdown(pages: Iterator[Page]) -> Iterator[str]:
-    """Yield the active memories by month, each with the turns it came from."""
+    """Yield the live memories by month, each with the turns it came from."""
     yield f"{MARK}\n# Memories\n"
     month = ""
     for memories, turns, _ in pages:
         by_number = dict(turns)
         for memory, sources in memories:
-            if memory.status is not Status.ACTIVE:
+            if memory.status not in VALID:
                 continue
             at = memory.happened_at or memory.learned_at
             heading = f"{at:%Y-%m}" if at else "undated"
@@ -165,7 +166,7 @@ def _markdown(pages: Iterator[Page]) -> Iterator[str]:
 def _text(pages: Iterator[Page]) -> Iterator[str]:
     yield ""
     for memories, _, _ in pages:
-        yield from (f"{_one_line(memory.text)}\n" for memory, _ in memories if memory.status is Status.ACTIVE)
+        yield from (f"{_one_line(memory.text)}\n" for memory, _ in memories if memory.status in VALID)
 
 
 def _one_line(text: str) -> str:

@@ -242,7 +242,7 @@ class _Import:
         kept = {number: memory.id for number, memory in admitted.kept.items()}
         counts = {"memories": len(memories), "kept": len(kept), "known": len(admitted.known)}
         if admitted.waiting:
-            counts["to compare at rest"] = admitted.waiting
+            counts["pairs to compare at rest"] = admitted.waiting
         done.add(counts, tuple(kept.values()), admitted.notes)
         return {**kept, **admitted.known}
 

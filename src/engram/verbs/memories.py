@@ -11,6 +11,7 @@ from engram.errors import InvalidContent, InvalidQuery
 from engram.log import Log
 from engram.store.receipts import ReceiptRequest
 from engram.types import Kind, Memory, Page, Report, Scope, Sensitivity, Source, Status, StatusChange, Turn, Version
+from engram.values.memories import VALID
 from engram.values.query import Filter
 from engram.verbs.view import View, id_of, ids_of
 
@@ -171,19 +172,20 @@ def list_(
     category: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
-    status: Status | None = Status.ACTIVE,
+    status: Status | Sequence[Status] | None = VALID,
     attributes: Mapping[str, str] | None = None,
     cursor: str | None = None,
     filters: Filter | None = None,
 ) -> Page:
-    """Return a page of memories, newest first; `status=None` for all of them. Its cursor fetches the next page.
+    """Return a page of memories, newest first. Its cursor fetches the next page.
 
+    status: one or several; by default the live ones, active and challenged; None for all.
     filters: replaces kind, category, since, until and status, and has more conditions.
     """
     where = filters or Filter(
         kinds=(kind,) if kind else (),
         categories=(category,) if category else (),
-        statuses=(status,) if status else (),
+        statuses=(status,) if isinstance(status, Status) else tuple(status or ()),
         since=since,
         until=until,
         attributes=attributes or None,

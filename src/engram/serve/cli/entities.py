@@ -22,7 +22,7 @@ def _entity(result: CommandResult) -> None:
             ("also", ", ".join(entity.also)),
             *(("role", _tenure(role.role, role)) for role in profile.roles),
             *((one.role, _tenure(one.holder, one)) for one in profile.holders if one.holder != entity.name),
-            ("named in", f"{named}, {terminal.when(entity.first)} to {terminal.when(entity.last)}"),
+            ("named in", f"{named}, {' to '.join(dict.fromkeys(map(terminal.when, (entity.first, entity.last))))}"),
             ("with", ", ".join(f"{name} ({count})" for name, count in profile.relations)),
         ]
     )
@@ -157,7 +157,7 @@ _TOLD = {
     EntityAction.ALIAS: "{name} is called {other} too.",
     EntityAction.UNALIAS: "{other} is not a name of {name}.",
     EntityAction.MERGE: "{name} is {other}.",
-    EntityAction.SPLIT: "{what} of {name} is {other}.",
+    EntityAction.SPLIT: "{what} {other}, not {name}.",
     EntityAction.RENAME: "{name} is called {other}.",
     EntityAction.KIND: "{name} is of the kind {other}.",
     EntityAction.APART: "{name} is not {other}.",
@@ -166,8 +166,16 @@ _TOLD = {
 
 def _told(decision: EntityDecision) -> str:
     """Return a decision as a sentence."""
-    what = ", ".join(decision.memories or decision.names)
-    return _TOLD[decision.action].format(name=decision.name, other=decision.other, what=what)
+    return _TOLD[decision.action].format(name=decision.name, other=decision.other, what=_split_off(decision))
+
+
+def _split_off(decision: EntityDecision) -> str:
+    """Return the beginning of a sentence on the memories, or else the names, that a split gives to another entity."""
+    parts = decision.memories or decision.names
+    one, several = (
+        ("Memory {} is about", "Memories {} are about") if decision.memories else ("The name {} means", "The names {} mean")
+    )
+    return (one if len(parts) == 1 else several).format(", ".join(parts))
 
 
 COMMANDS = {

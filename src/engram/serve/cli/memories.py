@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from engram.serve.cli import terminal
 from engram.serve.cli.commands import CommandResult, CommandSpec
-from engram.serve.operations.memories import ForgetInput, MemoryDetails, RememberInput
+from engram.serve.operations.memories import ForgetInput, ListInput, MemoryDetails, RememberInput
 from engram.text.metadata import Metadata
 from engram.text.terms import digest_of
-from engram.types import NEUTRAL, Affect, Memory, Page
+from engram.types import NEUTRAL, Affect, Memory, Page, Status
+from engram.values.facts import CONTRADICTS, OUTDATES, SUPERSEDES
 from engram.values.frozen import fields
+from engram.values.memories import CORRECTED, TAKEN_BACK, VALID
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 def _remember(result: CommandResult) -> None:
     for memory in (result.value, *result.value.others):
-        terminal.line(memory.id)
+        if memory.status in VALID:  # else nothing was stored, and a note says so
+            terminal.line(memory.id)
 
 
 def _notes(mem: Engram, given: RememberInput, stored: Memory) -> Iterator[str]:
@@ -29,21 +32,48 @@ def _notes(mem: Engram, given: RememberInput, stored: Memory) -> Iterator[str]:
         yield "a key, token or password in it was left out."
     elif stored.others:
         yield f"it holds {len(memories)} statements, each a memory of its own (--whole keeps it as one)."
-    elif digest_of(stored.text) != digest_of(given.text) and "<private>" not in given.text:
-        yield _KNOWN if _is_known(given.text, stored.text) else _CORRECTED
+    elif stored.status not in VALID:
+        yield _not_stored(mem, stored)
+    elif digest_of(given.text) not in map(digest_of, (stored.text, stored.words)) and "<private>" not in given.text:
+        why = "this was corrected" if _is_correction(mem, given.text, stored) else "this is known already"
+        yield f"{why}: {stored.words!r}. The id is that of this memory."
+    else:
+        yield from _replaced(mem, stored)
     if any(mem.lacks_vector(memory) for memory in memories):
         trouble = mem.encoder().trouble
         yield f"it is found by its words alone until it has a vector{f' ({trouble})' if trouble else ''}."
 
 
-def _is_known(text: str, stored: str) -> bool:
+def _replaced(mem: Engram, stored: Memory) -> Iterator[str]:
+    """Yield the earlier memories that a new one replaces or challenges."""
+    for edge in mem.edges(stored.id) if not stored.corroborations else ():
+        earlier = mem.get(edge.target) if edge.source == stored.id and edge.kind in _REPLACES else None
+        if earlier is not None:
+            yield f"it {_REPLACES[edge.kind]} {earlier.words!r} ({earlier.id})."
+
+
+_REPLACES = {SUPERSEDES: "replaces", OUTDATES: "may replace", CONTRADICTS: "may contradict"}
+
+
+def _not_stored(mem: Engram, memory: Memory) -> str:
+    """Return the reason why the answer to `remember` is a retired memory, and the way to bring that one back."""
+    last = mem.status_history(memory.id)[-1]
+    if last.reason == TAKEN_BACK:
+        return f"taken back: {memory.words!r} ({memory.id}). `engram restore {memory.id}` brings it back."
+    return (
+        f"nothing was stored, because {memory.words!r} was {last.reason} on {terminal.when(last.at)}."
+        f" If it holds after all: `engram review {memory.id} confirm`."
+    )
+
+
+def _is_correction(mem: Engram, text: str, stored: Memory) -> bool:
+    """Return True if a memory stands in the place of a corrected one, and does not say what the text says."""
     from engram.rules.wording import adds_nothing  # late: most commands do without
 
-    return adds_nothing(text, stored)
-
-
-_KNOWN = "this is known already: the id is that of the memory that says so."
-_CORRECTED = "this was corrected or taken back, so it was not stored: the id is that of the memory that stands for it."
+    retired = [edge.target for edge in mem.edges(stored.id) if edge.kind == SUPERSEDES and edge.source == stored.id]
+    histories = map(mem.status_history, retired)
+    corrected = any(history and history[-1].reason.startswith(CORRECTED) for history in histories)
+    return corrected and not adds_nothing(text, stored.text)
 
 
 def _listed(result: CommandResult) -> None:
@@ -56,10 +86,22 @@ def _listed(result: CommandResult) -> None:
         result.caller.remark(f"There are more: --cursor {page.cursor}")
 
 
+def _challenged(mem: Engram, given: ListInput, page: Page) -> Iterator[str]:
+    """Yield a remark on each listed memory that may be outdated, with the memories that may replace it."""
+    challenged = [memory.id for memory in page if memory.status is Status.CHALLENGED]
+    edges = mem.edges(*challenged) if challenged else ()
+    for memory_id in challenged:
+        linked = [edge.source for edge in edges if edge.target == memory_id and edge.kind in (OUTDATES, CONTRADICTS)]
+        rivals = [rival.id for rival in map(mem.get, linked) if rival is not None and rival.status in VALID]
+        why = f"{' or '.join(rivals)} may replace it" if rivals else f"`engram show {memory_id}` says why"
+        yield f"{memory_id} may be outdated: {why}."
+
+
 def _list(page: Page, *, places: bool, states: bool) -> None:
     def row(memory: Memory) -> list[str]:
         more = [memory.status.value] * states + [terminal.place(memory.scope)] * places
-        return [memory.id, terminal.when(memory.learned_at), memory.category, *more, memory.text]
+        text = memory.text if states else terminal.marked(memory)
+        return [memory.id, terminal.when(memory.learned_at), memory.category, *more, text]
 
     if page.memories:
         columns = ["id", "learned", "category", *["status"] * states, *["scope"] * places, "text"]
@@ -180,7 +222,7 @@ COMMANDS = {
         creates_vault=True,
         offers_all=False,
     ),
-    "list": CommandSpec(show=_listed),
+    "list": CommandSpec(show=_listed, notes=_challenged),
     "get": CommandSpec(show=_get),
     "show": CommandSpec(show=_show),
     "update": CommandSpec(show=_updated),

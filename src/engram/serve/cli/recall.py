@@ -60,7 +60,7 @@ def _branch(evidence: Evidence, indent: str) -> None:
 
 def _row(hit: Hit) -> list[str]:
     memory = hit.memory
-    return [f"{hit.score:.2f}", f"{hit.trust.composite:.2f}", _when(hit), memory.id, memory.text]
+    return [f"{hit.score:.2f}", f"{hit.trust.composite:.2f}", _when(hit), memory.id, terminal.marked(memory)]
 
 
 def _when(hit: Hit) -> str:

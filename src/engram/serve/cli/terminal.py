@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engram.errors import EngramError
 from engram.serve.operations import wire
-from engram.types import LanguageModelState, Scope
+from engram.types import LanguageModelState, Memory, Scope, Status
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -224,6 +224,11 @@ def language(model: LanguageModelState) -> str:
     if model.trouble:
         return f"{model.name}: {model.trouble}{cost}"
     return model.name + (f", answers at {model.place}" if model.place else "") + cost
+
+
+def marked(memory: Memory) -> str:
+    """Return the text of a memory, with a mark before it if it is challenged."""
+    return f"(may be outdated) {memory.text}" if memory.status is Status.CHALLENGED else memory.text
 
 
 def place(scope: Scope) -> str:

@@ -32,14 +32,15 @@ def _ingested(result: CommandResult) -> None:
         f"{terminal.many(counts['turns'], 'turn')}{known}: {counts['kept']:,} kept, {counts['merged']:,} merged,"
         f" {counts['dropped']:,} dropped."
     )
-    done = [f"{counts[name]:,} {said}" for name, said in _CONSEQUENCES.items() if counts.get(name)]
-    if done:
-        result.caller.remark(f"Earlier statements: {', '.join(done)}.")
+    changed, taken_back = counts.get("replaced", 0) + counts.get("challenged", 0), counts.get("taken back", 0)
+    if changed:
+        result.caller.remark(f"{terminal.many(changed, 'earlier statement')} replaced, or marked as possibly outdated.")
+    if taken_back:
+        result.caller.remark(f"{terminal.many(taken_back, 'statement')} taken back.")
+    if waiting := counts.get("pairs to compare at rest"):
+        result.caller.remark(f"{terminal.many(waiting, 'pair')} of statements left to compare at rest.")
     for note in result.value.notes:
         result.caller.remark(f"note: {note}")
-
-
-_CONSEQUENCES = {"replaced": "replaced", "challenged": "may be outdated", "taken back": "taken back"}
 
 
 def _dropped(result: CommandResult) -> None:

@@ -23,7 +23,7 @@ from engram.serve.operations.memories import MemoryDetails
 from engram.serve.operations.schema import Schema, output_schema
 from engram.text.marks import fence
 from engram.text.tokens import count
-from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoning, Recall, Report, Trust
+from engram.types import Evidence, Hit, Memory, Outcome, Page, Reasoning, Recall, Report, Status, Trust
 from engram.values.frozen import MISSING, fields, is_dataclass, replace
 
 if TYPE_CHECKING:
@@ -146,10 +146,19 @@ def text(value: object, *, quoted: bool = False) -> str:
 
 
 def line(memory: Memory, *more: str) -> str:
-    """Return a memory on one line: id, text, and in brackets its category, its date and `more`."""
+    """Return a memory on one line: id, text, and in brackets its category, its date, its status unless it is active, `more`."""
     when = memory.happened_at or memory.learned_at
-    about = [memory.category, *([when.date().isoformat()] if when else []), *more]
+    dates = [when.date().isoformat()] if when else []
+    about = [
+        memory.category,
+        *dates,
+        *([] if memory.status is Status.ACTIVE else [_STATES.get(memory.status, memory.status)]),
+        *more,
+    ]
     return f"[{memory.id}] {' '.join(memory.text.split())} ({', '.join(about)})"
+
+
+_STATES = {Status.CHALLENGED: "challenged: may be outdated"}
 
 
 def _recall_text(recall: Recall) -> str:
@@ -168,7 +177,10 @@ def _page_text(page: Page) -> str:
 def _memory_state(memory: Memory) -> str:
     flagged = " It is flagged as a prompt injection and left out of answers." if memory.flagged else ""
     secret = " A part that looks like a secret was not stored." if "[secret: " in memory.text else ""
-    state = f"[{memory.id}] version {memory.version}, {memory.status.value}.{flagged}{secret}"
+    wrong = " It counts as wrong and is in no answer; `review` it with `confirm` if it holds." * (
+        memory.status is Status.INVALIDATED
+    )
+    state = f"[{memory.id}] version {memory.version}, {memory.status.value}.{wrong}{flagged}{secret}"
     return "\n".join((state, *map(_memory_state, memory.others)))
 
 

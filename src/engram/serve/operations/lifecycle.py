@@ -26,7 +26,7 @@ class ReviewInput:
     """The input of `review`."""
 
     id: Id
-    decision: Annotated[Review, Arg("Whether it holds.")]
+    decision: Annotated[Review, Arg("Whether it holds.", positional=True)]
     reason: Annotated[str, Arg("Why; the history of the memory keeps it.")] = ""
 
 

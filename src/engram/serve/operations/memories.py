@@ -13,6 +13,7 @@ from engram.text.metadata import Metadata, metadata
 from engram.types import Edge, Kind, Memory, Page, Report, Role, Sensitivity, Source, Status, StatusChange, Turn, Version
 from engram.values.frozen import field, frozen
 from engram.values.identity import strictest
+from engram.values.memories import VALID
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -156,13 +157,16 @@ class ListInput:
     limit: Annotated[int, Arg("How many at most.", low=1, high=10_000, flags=("--limit", "-n"))] = 50
     category: Annotated[str | None, Arg("Of this category only.")] = None
     kind: Annotated[Kind | None, Arg("Of this kind only.")] = None
-    status: Annotated[AnyStatus, Arg("In this state only.")] = "active"
+    status: Annotated[AnyStatus, Arg("In this state only; `live` is active and challenged.")] = "live"
     since: Annotated[datetime | None, Arg("What happened at this time or later only.")] = None
     until: Annotated[datetime | None, Arg("What happened at this time or earlier only.")] = None
     attributes: Annotated[Mapping[str, str], Arg("Only what has these names and values.", high=64, flags=("--attribute",))] = (
         field(default_factory=dict)
     )
     cursor: Annotated[str | None, Arg("Go on where the last page ended.")] = None
+
+
+_STATUSES = {"live": VALID, "any": None, **{status.value: (status,) for status in Status}}
 
 
 def list_(mem: Engram, given: ListInput) -> Page:
@@ -172,7 +176,7 @@ def list_(mem: Engram, given: ListInput) -> Page:
         category=given.category,
         since=given.since,
         until=given.until,
-        status=None if given.status == "any" else Status(given.status),
+        status=_STATUSES[given.status],
         attributes=given.attributes,
         cursor=given.cursor,
     )

@@ -147,7 +147,7 @@ UnchangedSince = Annotated[
     datetime | None, Arg("The `updated_at` that it was read with: if it has another now, nothing is done.")
 ]
 
-AnyStatus = Literal["active", "challenged", "invalidated", "merged", "superseded", "archived", "any"]
+AnyStatus = Literal["live", "active", "challenged", "invalidated", "merged", "superseded", "archived", "any"]
 
 
 @frozen(kw_only=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from engram.errors import InvalidQuery, NotFound
 from engram.rules.lifecycle import Layer, layer_of
+from engram.serve.operations.operation import AnyStatus
 from engram.serve.page import recall
 from engram.serve.page.entities import named
 from engram.serve.page.request import PageRequest, PageView, Redirect, place
-from engram.types import Kind, Memory, Sensitivity, Status, scope_values
+from engram.types import Kind, Memory, Sensitivity, scope_values
 from engram.values.entities import Belief
 from engram.values.episodes import Episode, Skill
+from engram.values.memories import VALID
 
 _RECENT = 8  # memories on the first page
 _NAMES = 12  # entities on the first page
@@ -42,7 +44,7 @@ def home(request: PageRequest) -> PageView:
 def remember(request: PageRequest) -> Redirect:
     """Store a statement, from the first page or as the answer to an open question."""
     memory = request.call("remember", text=request.text("text"))
-    return Redirect(place(f"/memory/{memory.id}", done="kept"))
+    return Redirect(place(f"/memory/{memory.id}", done="kept" if memory.status in VALID else "retired"))
 
 
 # ── the list ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -58,7 +60,7 @@ def browse(request: PageRequest) -> PageView:
         "cursor": cursor,
         "begun": bool(request.text("cursor")),
         "kinds": [kind.value for kind in Kind],
-        "statuses": [*(status.value for status in Status), "any"],
+        "statuses": get_args(AnyStatus),
         "layers": [layer.value for layer in Layer],
     }
     return PageView("memories.html", values)

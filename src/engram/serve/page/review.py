@@ -16,15 +16,15 @@ _CONTRADICTS = "contradicts"
 
 def review(request: PageRequest) -> PageView:
     """Show what needs a decision. Only the newest memories are searched: the store keeps no list of disputed ones."""
-    active: Sequence[Memory] = request.call("list", limit=_NEWEST).memories
+    newest: Sequence[Memory] = request.call("list", limit=_NEWEST).memories
     challenged: Sequence[Memory] = request.call("list", limit=_PER_LIST, status=Status.CHALLENGED.value).memories
-    disputed = [memory for memory in active if verification(memory) is Verification.DISPUTED]
+    disputed = [memory for memory in newest if verification(memory) is Verification.DISPUTED]
     values = {
         "gaps": [gap for gap in request.call("gaps", limit=_PER_LIST).gaps if gap.kind is GapKind.UNANSWERED],
-        "disputed": [*challenged, *disputed][:_PER_LIST],
-        "pairs": _contradictions(request, [*active, *challenged])[:_PER_LIST],
-        "flagged": [memory for memory in active if memory.flagged][:_PER_LIST],
-        "looked_at": len(active),
+        "disputed": list({memory.id: memory for memory in (*challenged, *disputed)}.values())[:_PER_LIST],
+        "pairs": _contradictions(request, [*newest, *challenged])[:_PER_LIST],
+        "flagged": [memory for memory in newest if memory.flagged][:_PER_LIST],
+        "looked_at": len(newest),
     }
     return PageView("review.html", values)
 

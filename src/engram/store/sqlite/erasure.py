@@ -258,9 +258,13 @@ class Erasure:
         names = sorted(path.name for path in self._gate.opened.folder.backups.glob("*.db"))
         if not names:
             return ""
+        old, them = ("1 backup", "it") if len(names) == 1 else (f"{len(names)} backups", "them")
+        hold = "holds" if len(names) == 1 else "hold"
+        new = self._gate.live.now.backups_kept
+        instead = "a new one, which replaces" if new == 1 else f"{new} new ones, which replace"
         return (
-            f"{len(names)} backups made before this still hold the erased memories (backups/: {', '.join(names)}); delete them,"
-            f" or make {self._gate.live.now.backups_kept} new ones, which replace them."
+            f"{old} made before this still {hold} the erased memories (backups/: {', '.join(names)}); delete {them},"
+            f" or make {instead} {them}."
         )
 
 
