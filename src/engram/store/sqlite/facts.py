@@ -98,6 +98,15 @@ _OF_MEMORY = f"""
 """
 
 
+_STATED = f"""
+    SELECT f.memory, {FACT}, f.single, f.holds,
+           CASE WHEN f.since IS coalesce(m.happened_at, m.learned_at) AND (f.until IS f.bound OR NOT f.holds)
+                THEN NULL ELSE f.since END,
+           CASE WHEN f.holds THEN f.until ELSE f.bound END, f.strength, {sealed.read_side("facts", "teller", "f", "''")}
+      FROM facts AS f JOIN memories AS m ON m.key = f.memory
+"""
+
+
 class SqliteFacts:
     """The facts of one scope in one transaction, as the rules on contradiction see them (`FactTable`)."""
 
@@ -352,6 +361,21 @@ class Facts:
             elif status in VALID:
                 connection.execute("UPDATE facts SET until = bound WHERE memory = ? AND number = ? AND holds", (key, number))
         return True
+
+    def stated(self, reader: Reader, keys: Sequence[int]) -> dict[int, list[Fact]]:
+        """Return the facts of these memories by key, of every status, with the ends that they have by now.
+
+        A start that was not stated but is the date of the memory is left out.
+        """
+        visible, values = predicate(readable(reader), "m.scope")
+        found: dict[int, list[Fact]] = {}
+        with self._gate.read(reader, "relations") as connection:
+            for start in range(0, len(keys), AT_ONCE):
+                page = keys[start : start + AT_ONCE]
+                sql = f"{_STATED} WHERE f.memory IN ({', '.join('?' * len(page))}) AND {visible} ORDER BY f.memory, f.number"
+                for key, *fact in connection.execute(sql, (*page, *values)):
+                    found.setdefault(key, []).append(fact_of(fact))
+        return found
 
     def exists(self, reader: Reader, subject: str, what: str) -> bool:
         """Return True if any memory states or stated this predicate of a subject, whatever its confidence."""
