@@ -88,6 +88,28 @@ def test_a_fact_that_was_taken_back_or_replaced_does_not_hold_there(mem: Engram,
     assert [one.object for one in other.beliefs("Bo")] == ["initech"]
 
 
+def test_a_fact_that_was_taught_later_reaches_a_memory_that_is_there_already(mem: Engram, other: Engram, file: Path) -> None:
+    walk, own = (mem.remember(f"A long walk by the {place} with all of the family") for place in ("water", "wood"))
+    other.remember(own.text)
+    moved(mem, other, file)
+    mem.learn("Ada", "owns", "the boat", memory=walk.id)
+    mem.learn("Ada", "likes", "owls", memory=own.id)
+    assert moved(mem, other, file)["facts"] == 2
+    assert {(one.object, one.strength) for one in other.beliefs("Ada")} == {("boat", "stated"), ("owls", "reported")}
+    before = list(other.beliefs("Ada"))
+    assert "facts" not in moved(mem, other, file)
+    assert list(other.beliefs("Ada")) == before
+
+
+def test_a_fact_that_was_taken_back_there_does_not_come_back_by_an_import(mem: Engram, other: Engram, file: Path) -> None:
+    mem.learn("Ada", "mentors", "Quill")
+    moved(mem, other, file)
+    (taught,) = other.list()
+    other.unlearn(taught.id, "Ada", "mentors")
+    moved(mem, other, file)
+    assert list(other.beliefs("Ada")) == []
+
+
 def test_strong_evidence_is_taken_over_only_from_a_trusted_archive(
     mem: Engram, other: Engram, file: Path, tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ class Admitted:
     refused: dict[int, str]
     notes: tuple[str, ...] = ()
     waiting: int = 0  # pairs of near statements that are compared at rest
+    facts: int = 0  # facts that memories which were here already state now
 
 
 @frozen
@@ -116,6 +117,7 @@ def admit(
     identities = {number: identity_of(memory) for number, memory in ready.items()}
     held = tools.store.memories.by_digest(here, list(identities.values()))
     known = {number: held[digest] for number, digest in identities.items() if digest in held}
+    taught = _add_facts(tools, here, {known[n]: (arrivals[n], ready[n]) for n in known}, trusted=trusted)
     fresh = [number for number in ready if number not in known]
     vectors, notes = _vectors(tools, [ready[number] for number in fresh])
     comparison = comparison_of(tools.live, tools.embedder, trusted=False)
@@ -153,7 +155,7 @@ def admit(
     waiting = sum(one.waiting for one in beside.values()) + (
         0 if trusted else _near_pairs(ready, fresh, vectors, drafts, comparison)
     )
-    return Admitted(dict(zip(drafts, kept, strict=True)), known, refused, notes, waiting)
+    return Admitted(dict(zip(drafts, kept, strict=True)), known, refused, notes, waiting, taught)
 
 
 def retire(tools: Tools, reader: Reader, arrivals: Sequence[tuple[Arrival, Correction]], *, trusted: bool = False) -> Retired:
@@ -177,6 +179,27 @@ def retire(tools: Tools, reader: Reader, arrivals: Sequence[tuple[Arrival, Corre
         corrections.append((draft, replace(mark, reason=reason, at=min(mark.at, now))))
     fates = tools.store.feedback.adopt_corrections(reader, scope, corrections, space=space_of(tools.embedder), trusted=trusted)
     return Retired(dict(zip(ready, fates, strict=True)), refused, notes)
+
+
+def _add_facts(tools: Tools, here: Reader, known: Mapping[str, tuple[Arrival, Memory]], *, trusted: bool) -> int:
+    """Add the facts of a file to memories of the same words; return how many are new. Of somebody's own words, an archive that is
+    not trusted can only report them."""
+    settings, now = tools.live.now, tools.env.now()
+    facts = {
+        memory_id: taken
+        for memory_id, (arrival, memory) in known.items()
+        if (taken := _taken_over(arrival.facts, memory, now, settings, trusted=trusted))
+    }
+    if not facts:
+        return 0
+    own = set() if trusted else {one.id for one in tools.store.memories.get(here, list(facts)) if one.source is not Source.IMPORT}
+    return tools.store.facts.adopt(
+        here, {memory_id: [_reported(one) if memory_id in own else one for one in taken] for memory_id, taken in facts.items()}
+    )
+
+
+def _reported(fact: Fact) -> Fact:
+    return replace(fact, strength=Strength.REPORTED) if fact.strength in (None, Strength.STATED) else fact
 
 
 def _taken_over(

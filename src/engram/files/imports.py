@@ -76,6 +76,10 @@ class Admission(Protocol):
     def waiting(self) -> int:
         """The number of pairs of near statements that are compared at rest."""
 
+    @property
+    def facts(self) -> int:
+        """The number of facts that known memories state now."""
+
 
 class Retirement(Protocol):
     """The result of a page of corrected memories, by their numbers in the page."""
@@ -293,6 +297,8 @@ class _Import:
         counts = {"memories": len(memories), "kept": len(kept), "known": len(admitted.known)}
         if admitted.waiting:
             counts["to compare at rest"] = admitted.waiting
+        if admitted.facts:
+            counts["facts"] = admitted.facts
         done.add(counts, tuple(kept.values()), admitted.notes)
         return {**kept, **admitted.known}
 

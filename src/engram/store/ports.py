@@ -411,6 +411,12 @@ class FactsPort(Protocol):
     def stated(self, reader: Reader, keys: Sequence[int]) -> dict[int, list[Fact]]:
         """Return the facts of these memories by key, of every status, with the ends that they have by now."""
 
+    def adopt(self, reader: Reader, stated: Mapping[str, Sequence[Fact]]) -> int:
+        """Add facts of another vault to memories that stand here, by id; return how many are new.
+
+        A fact is left out where the memory states that slot already, or where it was withdrawn from it.
+        """
+
     def exists(self, reader: Reader, subject: str, what: str) -> bool:
         """Return True if a subject has, or had, a fact of this predicate, however sure."""
 

@@ -24,7 +24,8 @@ def export(
     confirm: bool = False,
     overwrite: bool = False,
 ) -> Report:
-    """Write all memories that this reader sees to one file: an archive under a passphrase, or confirmed plaintext.
+    """Write all memories that this reader sees, with their facts and corrections, to one file: an archive under a passphrase, or
+    confirmed plaintext.
 
     form: archive, json, markdown or text. All but an archive are plaintext on the disk and need `confirm=True`.
     overwrite: replace an existing file.

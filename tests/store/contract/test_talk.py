@@ -314,6 +314,21 @@ def test_the_facts_of_memories_are_given_as_they_were_stated(store: Store, clock
     assert store.facts.stated(OTHER, [lives.key]) == {}
 
 
+def test_facts_of_another_vault_are_added_unless_they_are_known_or_were_withdrawn(store: Store) -> None:
+    lives, works = remember(store, "Ada lives in Oslo", "Bo works at Acme")
+    boat, home, firm = Fact("ada", "owns", "boat"), Fact("ada", "lives in", "rome"), Fact("bo", "works at", "acme")
+    store.facts.withdraw(ME, works.id, "bo", "works at")
+    stated = {lives.id: [boat, home], works.id: [firm], "unknown": [boat]}
+    assert store.facts.adopt(OTHER, stated) == 0
+    assert store.facts.adopt(ME, stated) == 1
+    assert store.facts.adopt(ME, stated) == 0
+    assert {one.object for one in store.facts.beliefs(ME, BeliefQuery(subject="ada"))} == {"oslo", "boat"}
+    assert store.facts.beliefs(ME, BeliefQuery(subject="bo")) == []
+    assert [one.reason for one in store.memories.status_history(ME, works.id)] == ['the fact "bo works at" was withdrawn']
+    assert store.facts.state(ME, works.id, [firm]).id == works.id
+    assert [one.object for one in store.facts.beliefs(ME, BeliefQuery(subject="bo"))] == ["acme"]
+
+
 def test_what_a_speaker_takes_back_is_invalidated_in_the_same_write(store: Store) -> None:
     known = remember(store, "Ada sells her car")[0]
     kept = store.capture.write(ME, ME.scope, [], [draft("Ada moves to Oslo"), draft("Ada keeps bees")], retracted=[known.id, 0])

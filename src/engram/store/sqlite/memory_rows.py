@@ -289,7 +289,7 @@ def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
 
 def was_reinstated(connection: apsw.Connection, memory: int) -> bool:
     """Return True if somebody restored or confirmed a memory."""
-    sql = "SELECT EXISTS (SELECT 1 FROM status_history WHERE memory = ? AND new = 'active')"
+    sql = "SELECT EXISTS (SELECT 1 FROM status_history WHERE memory = ? AND new = 'active' AND old <> new)"
     return bool(connection.execute(sql, (memory,)).get)
 
 
