@@ -107,6 +107,22 @@ def test_a_corrected_fact_does_not_come_back_in_other_words(tmp_path: Path, enco
         assert mem.observe(Turn("My sister is living in Porto.", "Ann")).counts["kept"] == 1
 
 
+def test_nor_in_a_vault_that_imported_an_archive(tmp_path: Path, encoder: OnnxEmbedder) -> None:
+    """M19: an archive carries the correction, with the meaning of the old words."""
+    file, words = tmp_path / "out.engram", "correct horse battery staple"
+    with open_engram(tmp_path / "vault", embedder=encoder) as mem:
+        mem.feedback(mem.remember("My sister lives in Porto").id, correction="My sister lives in Lisbon")
+        mem.review(mem.remember("Our landlord is Mr. Petersen").id, "invalidate", reason="he sold the house")
+        mem.export(file, passphrase=words)
+    with open_engram(tmp_path / "other", embedder=encoder) as mem:
+        assert mem.import_(file, passphrase=words).counts["corrections"] == 2
+        settle(mem)
+        (new,) = mem.list()
+        assert mem.remember("My sister is living in Porto").id == new.id
+        assert [one.reason for one in mem.observe(Turn("We rent from Mr. Petersen.")).verdicts] == ["was corrected"]
+        assert mem.observe(Turn("My sister used to live in Porto.")).counts["kept"] == 1
+
+
 def test_few_labelled_rewordings_of_corrected_facts_slip_through(tmp_path: Path, encoder: OnnxEmbedder) -> None:
     """Few come back in other words, and hardly anything that is true beside them is refused (M19)."""
     with (Path(__file__).parent.parent / "labelled" / "rewordings.csv").open(encoding="utf-8", newline="") as file:

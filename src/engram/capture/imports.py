@@ -1,12 +1,15 @@
 """Statements that come from a file, into quarantine: believed no more than `import_confidence`, cleaned, dated no later than
 now, with vectors of our own, and passed over where they are known or were corrected.
 
-What a file says of its own trust, counts or scope is not taken over, unless the owner trusts it: an archive made here.
+What a file says of its own trust, counts or scope is not taken over, unless the owner trusts it: an archive made here. Nor is the
+strength of its facts, beyond that of a statement. Corrected statements of an archive arrive retired, after all others, so that
+they do not come back here either (M19).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import astuple
 from datetime import datetime
 from typing import Any
 
@@ -23,19 +26,23 @@ from engram.index.vectors.matrix import encode
 from engram.models.embedders import Vectors
 from engram.settings import Settings
 from engram.store.validation import check_memory, check_name, check_speaker
+from engram.text.english.facts import facts as read_facts
 from engram.text.terms import identity_of
-from engram.types import NEUTRAL, Draft, Memory, Reader, Scope, Source, Turn
+from engram.types import NEUTRAL, Draft, Fact, Memory, Reader, Scope, Source, Strength, Turn
 from engram.values.frozen import frozen, replace
 from engram.values.identity import strictest
+from engram.values.memories import Correction, CorrectionFate
 
 
 @frozen
 class Arrival:
-    """A statement from a file, the numbers of the turns it came from, and the scope it goes to."""
+    """A statement from a file, the numbers of the turns it came from, the scope it goes to, and its facts; None if its words are
+    to be read."""
 
     memory: Memory
     turns: tuple[int, ...] = ()
     scope: Scope | None = None
+    facts: tuple[Fact, ...] | None = None
 
 
 @frozen
@@ -47,6 +54,16 @@ class Admitted:
     refused: dict[int, str]
     notes: tuple[str, ...] = ()
     waiting: int = 0  # pairs of near statements that are compared at rest
+    facts: int = 0  # facts that memories which were here already state now
+
+
+@frozen
+class Retired:
+    """The result of corrections from a file: the fate of each, except of those that were refused and why."""
+
+    fates: dict[int, CorrectionFate]
+    refused: dict[int, str]
+    notes: tuple[str, ...] = ()
 
 
 def believed(memory: Memory, now: datetime, settings: Settings) -> Memory:
@@ -68,6 +85,7 @@ def quarantined(memory: Memory, now: datetime, settings: Settings) -> Memory:
         source=Source.IMPORT,
         confidence=min(memory.confidence, settings.import_confidence),
         importance=memory.importance,
+        status=memory.status,
         happened_at=past(memory.happened_at, now),
         happened_until=past(memory.happened_until, now),
         session=memory.session,
@@ -99,6 +117,7 @@ def admit(
     identities = {number: identity_of(memory) for number, memory in ready.items()}
     held = tools.store.memories.by_digest(here, list(identities.values()))
     known = {number: held[digest] for number, digest in identities.items() if digest in held}
+    taught = _add_facts(tools, here, {known[n]: (arrivals[n], ready[n]) for n in known}, trusted=trusted)
     fresh = [number for number in ready if number not in known]
     vectors, notes = _vectors(tools, [ready[number] for number in fresh])
     comparison = comparison_of(tools.live, tools.embedder, trusted=False)
@@ -123,6 +142,7 @@ def admit(
             turns=arrivals[number].turns,
             vector=None if vector is None else encode(vector)[0],
             replaces=beside[number].replaces if number in beside else (),
+            facts=_taken_over(arrivals[number].facts, ready[number], now, settings, trusted=trusted),
         )
         for number, vector in zip(fresh, vectors, strict=True)
         if number not in known
@@ -135,7 +155,88 @@ def admit(
     waiting = sum(one.waiting for one in beside.values()) + (
         0 if trusted else _near_pairs(ready, fresh, vectors, drafts, comparison)
     )
-    return Admitted(dict(zip(drafts, kept, strict=True)), known, refused, notes, waiting)
+    return Admitted(dict(zip(drafts, kept, strict=True)), known, refused, notes, waiting, taught)
+
+
+def retire(tools: Tools, reader: Reader, arrivals: Sequence[tuple[Arrival, Correction]], *, trusted: bool = False) -> Retired:
+    """Keep corrected statements of one scope as retired ones, so that they are known when they come again."""
+    settings, now = tools.live.now, tools.env.now()
+    scope = (arrivals[0][0].scope if arrivals else None) or reader.scope
+    ready: dict[int, Memory] = {}
+    refused: dict[int, str] = {}
+    for number, (one, _) in enumerate(arrivals):
+        try:
+            ready[number] = _cleaned(one.memory if trusted else quarantined(one.memory, now, settings), scope, settings)
+        except EngramError as problem:
+            refused[number] = f"{problem.code}: {problem.message.rstrip('.')}"
+    vectors, notes = _vectors(tools, list(ready.values()))
+    corrections = []
+    for (number, memory), vector in zip(ready.items(), vectors, strict=True):
+        arrival, mark = arrivals[number]
+        facts = _taken_over(arrival.facts, memory, now, settings, trusted=trusted)
+        draft = Draft(memory=memory, vector=None if vector is None else encode(vector)[0], facts=facts)
+        reason = redaction.cut(mark.reason, catch_secrets=settings.catch_secrets).text
+        corrections.append((draft, replace(mark, reason=reason, at=min(mark.at, now))))
+    fates = tools.store.feedback.adopt_corrections(reader, scope, corrections, space=space_of(tools.embedder), trusted=trusted)
+    return Retired(dict(zip(ready, fates, strict=True)), refused, notes)
+
+
+def _add_facts(tools: Tools, here: Reader, known: Mapping[str, tuple[Arrival, Memory]], *, trusted: bool) -> int:
+    """Add the facts of a file to memories of the same words; return how many are new. Of somebody's own words, an archive that is
+    not trusted can only report them."""
+    settings, now = tools.live.now, tools.env.now()
+    facts = {
+        memory_id: taken
+        for memory_id, (arrival, memory) in known.items()
+        if (taken := _taken_over(arrival.facts, memory, now, settings, trusted=trusted))
+    }
+    if not facts:
+        return 0
+    own = set() if trusted else {one.id for one in tools.store.memories.get(here, list(facts)) if one.source is not Source.IMPORT}
+    return tools.store.facts.adopt(
+        here, {memory_id: [_reported(one) if memory_id in own else one for one in taken] for memory_id, taken in facts.items()}
+    )
+
+
+def _reported(fact: Fact) -> Fact:
+    return replace(fact, strength=Strength.REPORTED) if fact.strength in (None, Strength.STATED) else fact
+
+
+def _taken_over(
+    given: Sequence[Fact] | None, memory: Memory, now: datetime, settings: Settings, *, trusted: bool
+) -> tuple[Fact, ...] | None:
+    """Return the facts of a file as they may be believed; None if they are what the words of the memory say.
+
+    A fact that holds a secret or reads as an attack is left out. One that is not trusted is a statement at most, and does not
+    begin in the future.
+    """
+    if given is None or _slots(given) == _slots(read_facts(memory.words, memory.speaker)):
+        return None
+    sound = [fact for fact in given if _is_sound(fact, settings)]
+    if trusted:
+        return tuple(sound)
+    return tuple(
+        replace(fact, since=past(fact.since, now), strength=Strength.STATED if fact.strength in _STRONG else fact.strength)
+        for fact in sound
+    )
+
+
+def _slots(facts: Sequence[Fact]) -> set[tuple[object, ...]]:
+    return {astuple(fact) for fact in facts}
+
+
+def _is_sound(fact: Fact, settings: Settings) -> bool:
+    words = f"{fact.subject} {fact.predicate} {fact.object} {fact.teller}"
+    parts = (fact.subject, fact.predicate, fact.object)
+    return (
+        all(part.strip() for part in parts)
+        and len(words.encode(errors="replace")) <= settings.summary_bytes
+        and redaction.cut(words, catch_secrets=settings.catch_secrets).text == words
+        and screen.is_sound(words, settings)
+    )
+
+
+_STRONG = (Strength.AXIOMATIC, Strength.OBSERVED, Strength.COMPUTED, Strength.CONSENSUS)
 
 
 def _near_pairs(

@@ -72,7 +72,7 @@ from engram.types import (
 )
 from engram.values.frozen import replace
 from engram.values.identity import strictest
-from engram.values.memories import CORRECTED_BY_SPEAKER, TAKEN_BACK, Mention, Replacement
+from engram.values.memories import CORRECTED_BY_SPEAKER, TAKEN_BACK, Correction, Mention, Replacement
 
 log = Log("engram")
 Progress = Callable[[int], None]
@@ -343,6 +343,12 @@ class Observer:
     ) -> admitting.Admitted:
         """Keep statements from a file that another memory had kept."""
         return admitting.admit(self._tools, reader, arrivals, said, trusted=trusted)
+
+    def retire(
+        self, reader: Reader, arrivals: Sequence[tuple[admitting.Arrival, Correction]], *, trusted: bool = False
+    ) -> admitting.Retired:
+        """Keep statements from an archive that were corrected where it was made."""
+        return admitting.retire(self._tools, reader, arrivals, trusted=trusted)
 
     def take_in(self, reader: Reader, thoughts: Sequence[Turn]) -> Report:
         """Keep statements that were in mind, as they stand, if they are new here and say something. They are no witnesses."""

@@ -11,15 +11,16 @@ from typing import BinaryIO
 from engram.env import Env
 from engram.errors import AccessDenied, Conflict, DiskFull, InvalidContent, InvalidQuery, NotFound
 from engram.files import archive, records
+from engram.files.records import FiledMemory
 from engram.settings import Settings
 from engram.store.folder import private_file
 from engram.store.ports import Store
-from engram.types import Edge, Memory, Reader, Report, Scope, Turn
+from engram.types import Edge, Reader, Report, Scope, Turn
 from engram.values.entities import EntityDecision
 from engram.values.memories import VALID
 
-Page = tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]
-"""Memories with the numbers of their source turns, those turns, and the edges of these memories."""
+Page = tuple[list[FiledMemory], list[tuple[int, Turn]], list[Edge]]
+"""Memories, the turns that they came from by number, and the edges of these memories."""
 
 Decided = tuple[Scope, EntityDecision]
 """A decision on an entity by hand, and the scope that it is made in."""
@@ -95,7 +96,13 @@ def _pages(store: Store, reader: Reader) -> Iterator[Page]:
         for memory, number, _ in said:
             sources_of.setdefault(memory, []).append(number)
         turns = {number: turn for _, number, turn in said}
-        yield [(memory, sources_of.get(memory.key, [])) for memory in memories], list(turns.items()), edges
+        keys = [memory.key for memory in memories]
+        facts, corrections = store.facts.stated(reader, keys), store.feedback.correction_marks(reader, keys)
+        filed = [
+            FiledMemory(one, tuple(sources_of.get(one.key, ())), tuple(facts.get(one.key, ())), corrections.get(one.key))
+            for one in memories
+        ]
+        yield filed, list(turns.items()), edges
         after = memories[-1].key
 
 
@@ -150,7 +157,8 @@ def _markdown(pages: Iterator[Page]) -> Iterator[str]:
     month = ""
     for memories, turns, _ in pages:
         by_number = dict(turns)
-        for memory, sources in memories:
+        for filed in memories:
+            memory = filed.memory
             if memory.status not in VALID:
                 continue
             at = memory.happened_at or memory.learned_at
@@ -158,7 +166,7 @@ def _markdown(pages: Iterator[Page]) -> Iterator[str]:
             head = "" if heading == month else f"\n## {heading}\n\n"
             month = heading
             day = f"{at:%Y-%m-%d}: " if at else ""
-            spoken = [by_number[number] for number in sources if number in by_number]
+            spoken = [by_number[number] for number in filed.turns if number in by_number]
             quotes = "".join(f"  > {turn.speaker}: {_one_line(turn.text)}\n" for turn in spoken)
             yield f"{head}- {day}{_one_line(memory.text)} *({memory.category}, {memory.id})*\n{quotes}"
 
@@ -166,7 +174,7 @@ def _markdown(pages: Iterator[Page]) -> Iterator[str]:
 def _text(pages: Iterator[Page]) -> Iterator[str]:
     yield ""
     for memories, _, _ in pages:
-        yield from (f"{_one_line(memory.text)}\n" for memory, _ in memories if memory.status in VALID)
+        yield from (f"{_one_line(one.memory.text)}\n" for one in memories if one.memory.status in VALID)
 
 
 def _one_line(text: str) -> str:

@@ -9,18 +9,17 @@ from typing import Any, Protocol
 
 from engram.errors import AccessDenied, InvalidContent, InvalidQuery
 from engram.files import archive, formats, records
+from engram.files.records import FiledMemory
 from engram.settings import Settings
 from engram.types import Edge, Memory, Reader, Report, Role, Scope, Status, Turn
 from engram.values.entities import EntityDecision
 from engram.values.frozen import field, frozen, mutable, replace
+from engram.values.memories import VALID, CorrectionFate
 
 _PAGE = 200
 
 Progress = Callable[[int], None]
 """Called with the number of memories or turns of each page."""
-
-FiledMemory = tuple[Memory, tuple[int, ...]]
-"""A memory of a file, and the numbers of its source turns: of the file's, or of the page's in `ImportTarget.admit`."""
 
 
 @frozen
@@ -77,6 +76,24 @@ class Admission(Protocol):
     def waiting(self) -> int:
         """The number of pairs of near statements that are compared at rest."""
 
+    @property
+    def facts(self) -> int:
+        """The number of facts that known memories state now."""
+
+
+class Retirement(Protocol):
+    """The result of a page of corrected memories, by their numbers in the page."""
+
+    @property
+    def fates(self) -> Mapping[int, CorrectionFate]: ...
+
+    @property
+    def refused(self) -> Mapping[int, str]:
+        """Reasons of refusals."""
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
 
 class ImportTarget(Protocol):
     """The vault that an import goes to, as one reader."""
@@ -91,7 +108,11 @@ class ImportTarget(Protocol):
         """Return the counts of a dry run: turns, known, kept, dropped."""
 
     def admit(self, memories: Sequence[FiledMemory], said: Sequence[Turn], *, trusted: bool) -> Admission:
-        """Store memories with their source turns. `trusted`: each keeps its scope, dates and confidence."""
+        """Store memories with their source turns, by their numbers in `said`. `trusted`: each keeps its scope, dates and
+        confidence."""
+
+    def retire(self, memories: Sequence[FiledMemory], *, trusted: bool) -> Retirement:
+        """Store corrected memories as retired ones. Their heirs are ids of the target."""
 
     def link(self, edges: Sequence[Edge]) -> int:
         """Store edges; return how many."""
@@ -149,7 +170,7 @@ class _Import:
         elif first is not None:
             memories = (piece for piece in chain((first,), pieces) if isinstance(piece, Memory))
             while page := list(islice(memories, _PAGE)):
-                self._admit([(memory, ()) for memory in page], [])
+                self._admit([FiledMemory(memory) for memory in page], [])
 
     def _turns(self, turns: Iterator[Turn]) -> None:
         if not self.done.dry_run:
@@ -161,15 +182,17 @@ class _Import:
             self._report_progress(len(page))
 
     def records(self, lines: Iterator[dict[str, Any]]) -> None:
-        """Import the records of one of our own exports: memories with their turns, then the edges between those stored."""
+        """Import the records of one of our own exports: memories with their turns, then the edges between those stored, the
+        corrections and the decisions on entities."""
         ids: dict[str, str] = {}  # ids in this vault by ids in the file
         edges: list[Edge] = []
         decisions: list[tuple[Scope, EntityDecision]] = []
-        for page, turns in self._record_pages(lines, edges, decisions):
+        corrected: list[FiledMemory] = []
+        for page, turns in self._record_pages(lines, edges, decisions, corrected):
             places = {number: place for place, number in enumerate(turns)}
-            memories = [(memory, tuple(places[number] for number in said if number in places)) for memory, said in page]
+            memories = [replace(one, turns=tuple(places[number] for number in one.turns if number in places)) for one in page]
             admitted = self._admit(memories, list(turns.values()))
-            ids |= {page[number][0].id: memory_id for number, memory_id in admitted.items()}
+            ids |= {page[number].memory.id: memory_id for number, memory_id in admitted.items()}
         both = [
             replace(edge, source=ids[edge.source], target=ids[edge.target])
             for edge in edges
@@ -177,15 +200,39 @@ class _Import:
         ]
         for start in range(0, len(both), _PAGE):
             self.done.add({"links": self.target.link(both[start : start + _PAGE])})
+        self._retire(corrected, ids)
         self._decide(decisions, ids)
 
-    def _decide(self, decisions: Sequence[tuple[Scope, EntityDecision]], ids: Mapping[str, str]) -> None:
-        """Make the decisions on entities of an archive, whose maker is known by its passphrase; `ids`: of memories, as stored."""
-        if not decisions or self.done.dry_run:
+    def _retire(self, corrected: Sequence[FiledMemory], ids: Mapping[str, str]) -> None:
+        """Take over the corrections of an archive, after all of its memories: what stands there is not taken for a repetition."""
+        if not corrected or not self._takes_over(f"{len(corrected)} corrections"):
             return
+        by_scope: dict[Scope, list[FiledMemory]] = {}
+        for one in corrected:
+            if one.correction is not None:
+                here = replace(one, turns=(), correction=replace(one.correction, heir=ids.get(one.correction.heir, "")))
+                by_scope.setdefault(one.memory.scope if self.trusted else self.target.reader.scope, []).append(here)
+        left = 0
+        for filed in by_scope.values():
+            for start in range(0, len(filed), _PAGE):
+                done = self.target.retire(filed[start : start + _PAGE], trusted=self.trusted)
+                for why in done.refused.values():
+                    self.done.refuse(self.done.file, 0, why)
+                fates = list(done.fates.values())
+                left += fates.count(CorrectionFate.LEFT)
+                self.done.add({"corrections": fates.count(CorrectionFate.NEW)}, notes=done.notes)
+        if left:
+            self.done.add({}, notes=(f"{left} corrections were left out: what they correct stands here by somebody's own word.",))
+
+    def _takes_over(self, what: str) -> bool:
+        """Return True if this import takes over more than words: that of an archive, whose maker is known by its passphrase."""
         if self.done.form != "archive":
-            left = f"{len(decisions)} decisions on entities were left out: only those of an archive are taken over."
-            self.done.add({}, notes=(left,))
+            self.done.add({}, notes=(f"{what} were left out: only those of an archive are taken over.",))
+        return self.done.form == "archive" and not self.done.dry_run
+
+    def _decide(self, decisions: Sequence[tuple[Scope, EntityDecision]], ids: Mapping[str, str]) -> None:
+        """Make the decisions on entities of an archive; `ids`: of memories, as stored."""
+        if not decisions or not self._takes_over(f"{len(decisions)} decisions on entities"):
             return
         by_scope: dict[Scope, list[EntityDecision]] = {}
         for scope, decision in decisions:
@@ -196,9 +243,14 @@ class _Import:
             self.done.add({"decisions": self.target.decide(scope, made)})
 
     def _record_pages(
-        self, lines: Iterator[dict[str, Any]], edges: list[Edge], decisions: list[tuple[Scope, EntityDecision]]
+        self,
+        lines: Iterator[dict[str, Any]],
+        edges: list[Edge],
+        decisions: list[tuple[Scope, EntityDecision]],
+        corrected: list[FiledMemory],
     ) -> Iterator[tuple[list[FiledMemory], dict[int, Turn]]]:
-        """Yield pages of memories with their source turns. Edges and decisions go to the lists, invalid records are refused."""
+        """Yield pages of memories with their source turns. Edges, decisions and corrected memories go to the lists, invalid
+        records are refused."""
         page: list[FiledMemory] = []
         turns: dict[int, Turn] = {}
         for number, record in enumerate(lines, 1):
@@ -211,13 +263,15 @@ class _Import:
                     decisions.append(records.decision_of(record))
                 elif record.get("type") == "memory":
                     filed = records.memory_of(record)
-                    if filed[0].status is not Status.ACTIVE:
+                    if filed.memory.status not in VALID:
                         self.done.add({"not active": 1})
+                        if filed.correction is not None and filed.memory.status in (Status.SUPERSEDED, Status.INVALIDATED):
+                            corrected.append(filed)
                         continue
                     if page and self._is_full(page, filed):
                         yield page, turns
-                        page, turns = [], {key: turn for key, turn in turns.items() if key in filed[1]}
-                    page.append(filed)
+                        page, turns = [], {key: turn for key, turn in turns.items() if key in filed.turns}
+                    page.append(filed if self.done.form == "archive" else replace(filed, facts=None))
             except InvalidContent as problem:
                 self.done.refuse(self.done.file, number, f"{problem.code}: {problem.message.rstrip('.')}")
         if page:
@@ -225,9 +279,9 @@ class _Import:
 
     def _is_full(self, page: list[FiledMemory], following: FiledMemory) -> bool:
         """Return True if the page ends before this memory: not between memories of one turn, unless the page is very long."""
-        if self.trusted and page[0][0].scope != following[0].scope:
+        if self.trusted and page[0].memory.scope != following.memory.scope:
             return True
-        return len(page) >= _PAGE and (set(page[-1][1]).isdisjoint(following[1]) or len(page) >= 5 * _PAGE)
+        return len(page) >= _PAGE and (set(page[-1].turns).isdisjoint(following.turns) or len(page) >= 5 * _PAGE)
 
     def _admit(self, memories: list[FiledMemory], said: list[Turn]) -> dict[int, str]:
         """Store memories of the file; return their ids in this vault by number."""
@@ -243,6 +297,8 @@ class _Import:
         counts = {"memories": len(memories), "kept": len(kept), "known": len(admitted.known)}
         if admitted.waiting:
             counts["pairs to compare at rest"] = admitted.waiting
+        if admitted.facts:
+            counts["facts"] = admitted.facts
         done.add(counts, tuple(kept.values()), admitted.notes)
         return {**kept, **admitted.known}
 

@@ -1,6 +1,7 @@
 """Convert memories, turns and edges to plain records for archives and JSON, and back with every field checked.
 
-Vectors are not exported: they are computed again where a memory arrives, so that none can be crafted to be found.
+The record of a memory has its facts; that of a corrected one also the reason, the time and the memory in its place. Vectors are
+not exported: they are computed again where a memory arrives, so that none can be crafted to be found.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from enum import StrEnum
 from typing import Any
 
 from engram.errors import InvalidContent
-from engram.types import SCOPE_DIMENSIONS, Affect, Edge, Kind, Memory, Scope, Sensitivity, Source, Status, Turn
+from engram.types import SCOPE_DIMENSIONS, Affect, Edge, Fact, Kind, Memory, Scope, Sensitivity, Source, Status, Strength, Turn
 from engram.values.entities import EntityAction, EntityDecision
-from engram.values.frozen import fields
+from engram.values.frozen import fields, frozen
+from engram.values.memories import CORRECTED, CORRECTED_BY_SPEAKER, INVALIDATED_BY_HAND, Correction
 
 Plain = dict[str, Any]
 
@@ -31,9 +33,21 @@ _NUMBERS: Mapping[str, tuple[float, float]] = {
 _COUNTS = frozenset({"accesses", "version", "corroborations", "helpful", "unhelpful"})
 
 
-def of_memory(memory: Memory, turns: Iterable[int]) -> Plain:
-    """Return the record of a memory; `turns` are the numbers of its source turns in the file."""
-    record: Plain = {"type": "memory", "turns": list(turns)}
+@frozen
+class FiledMemory:
+    """A memory of a file: the numbers of its source turns, its facts (None: its words are read), and the mark of a corrected
+    one."""
+
+    memory: Memory
+    turns: tuple[int, ...] = ()
+    facts: tuple[Fact, ...] | None = None
+    correction: Correction | None = None
+
+
+def of_memory(filed: FiledMemory) -> Plain:
+    """Return the record of a memory."""
+    memory = filed.memory
+    record: Plain = {"type": "memory", "turns": list(filed.turns)}
     record["scope"] = {name: value for name in SCOPE_DIMENSIONS if (value := getattr(memory.scope, name))}
     for name in _EXPORTED:
         value = getattr(memory, name)
@@ -42,7 +56,18 @@ def of_memory(memory: Memory, turns: Iterable[int]) -> Plain:
             record[name] = value.value
     record["affect"] = list(astuple(memory.affect))
     record["words_at"] = list(memory.words_at)
+    if filed.facts is not None:
+        record["facts"] = [_of_fact(fact) for fact in filed.facts]
+    if (mark := filed.correction) is not None:
+        record["correction"] = {"reason": mark.reason, "at": mark.at.isoformat(), "heir": mark.heir}
     return record
+
+
+def _of_fact(fact: Fact) -> Plain:
+    values = {field.name: getattr(fact, field.name) for field in fields(Fact)}
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()} | {
+        "strength": None if fact.strength is None else fact.strength.value
+    }
 
 
 def of_turn(number: int, turn: Turn) -> Plain:
@@ -84,8 +109,8 @@ def decision_of(record: Mapping[str, Any]) -> tuple[Scope, EntityDecision]:
     )
 
 
-def memory_of(record: Mapping[str, Any]) -> tuple[Memory, tuple[int, ...]]:
-    """Return the memory of a record and the numbers of its turns; raise InvalidContent with the name of an invalid field."""
+def memory_of(record: Mapping[str, Any]) -> FiledMemory:
+    """Return the memory of a record; raise InvalidContent with the name of an invalid field."""
     values: Plain = {"text": _text(record, "text"), "id": _text(record, "id")}
     for name in ("category", "session", "speaker"):
         values[name] = _text(record, name) if record.get(name) is not None else ""
@@ -107,9 +132,10 @@ def memory_of(record: Mapping[str, Any]) -> tuple[Memory, tuple[int, ...]]:
         values["words_at"] = (start, end) if 0 <= start < end <= len(values["text"]) else (0, 0)
     values["attributes"] = _checked("attributes", _words, record.get("attributes") or {})
     values["scope"] = Scope(**_checked("scope", _scope, record.get("scope") or {}))
-    return Memory(**values), tuple(
-        _checked("turns", lambda given: [_whole(number) for number in given], record.get("turns") or [])
-    )
+    turns = _checked("turns", lambda given: [_whole(number) for number in given], record.get("turns") or [])
+    facts = None if record.get("facts") is None else _checked("facts", _facts, record["facts"])  # older archives have none
+    correction = None if record.get("correction") is None else _checked("correction", _correction, record["correction"])
+    return FiledMemory(Memory(**values), tuple(turns), facts, correction)
 
 
 def turn_of(record: Mapping[str, Any]) -> tuple[int, Turn]:
@@ -178,6 +204,37 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(_string(one) for one in value)
 
 
+def _facts(value: Any) -> tuple[Fact, ...]:
+    if not isinstance(value, list):
+        raise TypeError
+    return tuple(_fact(one) for one in value)
+
+
+def _fact(value: Any) -> Fact:
+    if not isinstance(value, dict):
+        raise TypeError
+    return Fact(
+        subject=_string(value.get("subject")),
+        predicate=_string(value.get("predicate")),
+        object=_string(value.get("object")),
+        single=bool(value.get("single", True)),
+        holds=bool(value.get("holds", True)),
+        since=None if value.get("since") is None else _moment(value["since"]),
+        until=None if value.get("until") is None else _moment(value["until"]),
+        strength=None if value.get("strength") is None else Strength(value["strength"]),
+        teller=_string(value.get("teller") or ""),
+    )
+
+
+def _correction(value: Any) -> Correction:
+    if not isinstance(value, dict):
+        raise TypeError
+    reason = _string(value.get("reason"))
+    if reason not in (CORRECTED, CORRECTED_BY_SPEAKER) and not reason.startswith(INVALIDATED_BY_HAND):
+        raise ValueError
+    return Correction(reason, _moment(value.get("at")), _string(value.get("heir") or ""))
+
+
 def _words(value: Any) -> dict[str, str]:
     return {_string(name): _string(text) for name, text in value.items()} if isinstance(value, dict) else _refuse()
 
@@ -192,7 +249,7 @@ def _refuse() -> dict[str, str]:
 
 
 def lines(
-    pages: Iterable[tuple[list[tuple[Memory, list[int]]], list[tuple[int, Turn]], list[Edge]]],
+    pages: Iterable[tuple[list[FiledMemory], list[tuple[int, Turn]], list[Edge]]],
     decisions: Iterable[tuple[Scope, EntityDecision]],
 ) -> Iterator[Plain]:
     """Yield the records of a vault's pages: the turns of a page before the memories that came from them, all edges and the
@@ -204,7 +261,7 @@ def lines(
             if number not in written:
                 written.add(number)
                 yield of_turn(number, turn)
-        yield from (of_memory(memory, sources) for memory, sources in memories)
+        yield from map(of_memory, memories)
         all_edges |= dict.fromkeys(edges)
     yield from map(of_edge, all_edges)
     yield from (of_decision(scope, decision) for scope, decision in decisions)

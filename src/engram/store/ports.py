@@ -57,6 +57,7 @@ from engram.values.entities import (
     SubjectTally,
 )
 from engram.values.episodes import Box, BoxRow, BoxTopics, Episode, EpisodeEvent, EpisodeOutcome, FilledBox, Participant, Skill
+from engram.values.memories import Correction, CorrectionFate
 from engram.values.query import CandidateTraits, Filter, Hop, JudgedQuestion, Judgement
 
 
@@ -410,6 +411,15 @@ class FactsPort(Protocol):
     ) -> Memory:
         """Take a fact from a memory. Beliefs of other memories that it had replaced hold again."""
 
+    def stated(self, reader: Reader, keys: Sequence[int]) -> dict[int, list[Fact]]:
+        """Return the facts of these memories by key, of every status, with the ends that they have by now."""
+
+    def adopt(self, reader: Reader, stated: Mapping[str, Sequence[Fact]]) -> int:
+        """Add facts of another vault to memories that stand here, by id; return how many are new.
+
+        A fact is left out where the memory states that slot already, or where it was withdrawn from it.
+        """
+
     def exists(self, reader: Reader, subject: str, what: str) -> bool:
         """Return True if a subject has, or had, a fact of this predicate, however sure."""
 
@@ -454,6 +464,24 @@ class FeedbackPort(Protocol):
 
     def replacement(self, reader: Reader, key: int) -> Memory:
         """Return the memory that replaced a corrected one; the corrected one itself if that is gone."""
+
+    def correction_marks(self, reader: Reader, keys: Sequence[int]) -> dict[int, Correction]:
+        """Return the marks of those of these memories that were corrected, by key."""
+
+    def adopt_corrections(
+        self,
+        reader: Reader,
+        scope: Scope,
+        corrections: Sequence[tuple[Draft, Correction]],
+        *,
+        space: Space | None = None,
+        trusted: bool = False,
+    ) -> list[CorrectionFate]:
+        """Store corrected memories of another vault in a scope, retired as they were there; return the fate of each.
+
+        The heirs are ids of this vault. A memory that stands here with the same words is retired if it came from an import, or if
+        the caller is `trusted`; a pinned one and one that was restored here stays.
+        """
 
 
 class EpisodesPort(Protocol):

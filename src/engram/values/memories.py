@@ -186,6 +186,24 @@ class Fact:
 
 
 @frozen
+class Correction:
+    """The mark of a corrected memory: the reason and the time in the history of its status, and the id of the memory in its
+    place; empty if there is none."""
+
+    reason: str
+    at: datetime
+    heir: str = ""
+
+
+class CorrectionFate(StrEnum):
+    """The fate of a correction of another vault. LEFT: what it corrects stands here by somebody's own word."""
+
+    NEW = "new"
+    KNOWN = "known"
+    LEFT = "left"
+
+
+@frozen
 class Name:
     """A name as a text has it, and whether it is of a person, an organisation, a place, a project or a product."""
 

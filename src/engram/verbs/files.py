@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from engram.capture.imports import Admitted, Arrival
+from engram.capture.imports import Admitted, Arrival, Retired
 from engram.files.export import export_vault
-from engram.files.imports import FiledMemory, Imported, Progress, import_files
+from engram.files.imports import Imported, Progress, import_files
+from engram.files.records import FiledMemory
 from engram.types import Edge, Reader, Report, Scope, Turn
 from engram.values.entities import EntityDecision
 from engram.values.frozen import replace
@@ -23,7 +24,8 @@ def export(
     confirm: bool = False,
     overwrite: bool = False,
 ) -> Report:
-    """Write all memories that this reader sees to one file: an archive under a passphrase, or confirmed plaintext.
+    """Write all memories that this reader sees, with their facts and corrections, to one file: an archive under a passphrase, or
+    confirmed plaintext.
 
     form: archive, json, markdown or text. All but an archive are plaintext on the disk and need `confirm=True`.
     overwrite: replace an existing file.
@@ -89,8 +91,11 @@ class _Target:
         return {**counts, "known": len(turns) - len(new)}
 
     def admit(self, memories: Sequence[FiledMemory], said: Sequence[Turn], *, trusted: bool) -> Admitted:
-        arrivals = [Arrival(memory, turns, memory.scope if trusted else None) for memory, turns in memories]
-        return self._vault.observer.admit(self.reader, arrivals, said, trusted=trusted)
+        return self._vault.observer.admit(self.reader, [_arrival(one, trusted) for one in memories], said, trusted=trusted)
+
+    def retire(self, memories: Sequence[FiledMemory], *, trusted: bool) -> Retired:
+        corrected = [(_arrival(one, trusted), one.correction) for one in memories if one.correction is not None]
+        return self._vault.observer.retire(self.reader, corrected, trusted=trusted)
 
     def link(self, edges: Sequence[Edge]) -> int:
         return self._vault.store.edges.put(self.reader, edges)
@@ -98,3 +103,7 @@ class _Target:
     def decide(self, scope: Scope, decisions: Sequence[EntityDecision]) -> int:
         clean = [replace(one, reason=self._vault.observer.cleaned(one.reason)) for one in decisions]
         return self._vault.store.entities.adopt_decisions(self.reader, scope, clean)
+
+
+def _arrival(filed: FiledMemory, trusted: bool) -> Arrival:
+    return Arrival(filed.memory, filed.turns, filed.memory.scope if trusted else None, filed.facts)

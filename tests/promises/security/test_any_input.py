@@ -164,7 +164,8 @@ def test_any_settings_file_is_read_or_refused(tmp_path: Path, monkeypatch: pytes
 
 FIELDS = (
     "type", "text", "id", "kind", "at", "speaker", "number", "scope", "turns", "weight", "source", "target", "status",
-    "confidence", "importance", "attributes", "tier", "learned_at", "accesses", "words_at",
+    "confidence", "importance", "attributes", "tier", "learned_at", "accesses", "words_at", "facts",
+    "correction",
 )  # fmt: skip
 
 
@@ -184,9 +185,9 @@ def test_any_record_of_an_archive_is_imported_or_refused(record: dict[str, Any])
 @given(place=ANY | st.lists(st.integers(-3, 30), max_size=4), text=st.text(max_size=20))
 def test_the_place_of_the_words_in_a_record_lies_in_its_text_or_is_refused(place: Any, text: str) -> None:
     """§10.24.3: whatever place a file names, a memory has words."""
-    record = records.of_memory(Memory(text=text, id="x", category="fact"), ())
+    record = records.of_memory(records.FiledMemory(Memory(text=text, id="x", category="fact")))
     try:
-        memory, _ = records.memory_of({**record, "words_at": place})
+        memory = records.memory_of({**record, "words_at": place}).memory
     except EngramError:
         return
     assert 0 <= memory.words_at[0] <= memory.words_at[1] <= len(text)

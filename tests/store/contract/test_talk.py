@@ -12,10 +12,11 @@ from store.contract.engines import ME, OTHER, OWNER, SPACE, draft, remember, say
 from engram.env import Env
 from engram.errors import AccessDenied, NotFound
 from engram.store.ports import DuplicateTurns, Store
-from engram.text.terms import identity_of
+from engram.text.terms import digest_of, identity_of
 from engram.types import Draft, Fact, Memory, Reader, Sensitivity, Status, Strength, Turn
 from engram.values.entities import BeliefQuery, EntityAction, EntityDecision, Mention
 from engram.values.episodes import FilledBox, SealReason
+from engram.values.memories import Correction, CorrectionFate
 from engram.values.query import Filter, JudgedQuestion
 
 
@@ -286,6 +287,53 @@ def test_a_corrected_wording_is_known_and_leads_to_its_replacement(store: Store)
     assert store.feedback.replacement(ME, wrong.key) == right
     assert store.feedback.corrected_facts(ME, []) == []
     assert store.feedback.corrected(OTHER, [digest]) == {}
+
+
+def test_a_correction_of_another_vault_is_adopted_once(store: Store, clock: HandClock) -> None:
+    wrong = remember(store, "The API runs on Heroku")[0]
+    right = store.feedback.correct(ME, wrong.id, draft("The API runs on Fly.io"))
+    mark = Correction("corrected", clock.now(), right.id)
+    assert store.feedback.correction_marks(ME, [wrong.key, right.key]) == {wrong.key: mark}
+    assert store.feedback.correction_marks(OTHER, [wrong.key]) == {}
+    retired = Draft(memory=Memory(text="The API runs on Render", status=Status.SUPERSEDED))
+    assert store.feedback.adopt_corrections(ME, ME.scope, [(retired, mark)]) == [CorrectionFate.NEW]
+    assert store.feedback.adopt_corrections(ME, ME.scope, [(retired, mark)]) == [CorrectionFate.KNOWN]
+    digest = digest_of("The API runs on Render")
+    assert {one: heir.id for one, heir in store.feedback.corrected(ME, [digest]).items()} == {digest: right.id}
+    own = remember(store, "Ada keeps bees")[0]
+    bees = Draft(memory=Memory(text=own.text, status=Status.INVALIDATED))
+    by_hand = Correction("invalidated by hand", clock.now())
+    assert store.feedback.adopt_corrections(ME, ME.scope, [(bees, by_hand)]) == [CorrectionFate.LEFT]
+    assert store.memories.get(ME, [own.id])[0].status is Status.ACTIVE
+    assert store.feedback.adopt_corrections(ME, ME.scope, [(bees, by_hand)], trusted=True) == [CorrectionFate.NEW]
+    assert store.memories.get(ME, [own.id])[0].status is Status.INVALIDATED
+    with pytest.raises(AccessDenied):
+        store.feedback.adopt_corrections(OTHER, ME.scope, [(retired, mark)])
+
+
+def test_the_facts_of_memories_are_given_as_they_were_stated(store: Store, clock: HandClock) -> None:
+    lives, works = remember(store, "Ada lives in Oslo", "Bo works at Acme")
+    stated = Fact("ada", "owns", "boat", False, True, clock.now() - timedelta(days=9), None, Strength.OBSERVED, "tom")
+    store.facts.state(ME, lives.id, [stated])
+    found = store.facts.stated(ME, [lives.key, works.key])
+    assert [(one.predicate, one.object, one.since) for one in found[works.key]] == [("works at", "acme", None)]
+    assert [one for one in found[lives.key] if one.predicate == "owns"] == [stated]
+    assert store.facts.stated(OTHER, [lives.key]) == {}
+
+
+def test_facts_of_another_vault_are_added_unless_they_are_known_or_were_withdrawn(store: Store) -> None:
+    lives, works = remember(store, "Ada lives in Oslo", "Bo works at Acme")
+    boat, home, firm = Fact("ada", "owns", "boat"), Fact("ada", "lives in", "rome"), Fact("bo", "works at", "acme")
+    store.facts.withdraw(ME, works.id, "bo", "works at")
+    stated = {lives.id: [boat, home], works.id: [firm], "unknown": [boat]}
+    assert store.facts.adopt(OTHER, stated) == 0
+    assert store.facts.adopt(ME, stated) == 1
+    assert store.facts.adopt(ME, stated) == 0
+    assert {one.object for one in store.facts.beliefs(ME, BeliefQuery(subject="ada"))} == {"oslo", "boat"}
+    assert store.facts.beliefs(ME, BeliefQuery(subject="bo")) == []
+    assert [one.reason for one in store.memories.status_history(ME, works.id)] == ['the fact "bo works at" was withdrawn']
+    assert store.facts.state(ME, works.id, [firm]).id == works.id
+    assert [one.object for one in store.facts.beliefs(ME, BeliefQuery(subject="bo"))] == ["acme"]
 
 
 def test_what_a_speaker_takes_back_is_invalidated_in_the_same_write(store: Store) -> None:

@@ -155,7 +155,8 @@ def _reasons(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, str]
         sql = f"""
             SELECT h.memory, {sealed.read_side("status_history", "reason", "h")}
               FROM status_history AS h JOIN memories AS m ON m.key = h.memory
-             WHERE h.memory IN ({", ".join("?" * len(page))}) AND h.new IN ('superseded', 'challenged') ORDER BY h.number
+             WHERE h.memory IN ({", ".join("?" * len(page))}) AND h.new IN ('superseded', 'challenged') AND h.old <> h.new
+             ORDER BY h.number
         """
         rows: list[Any] = connection.execute(sql, page).fetchall()
         reasons |= dict(rows)

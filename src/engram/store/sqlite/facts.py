@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from engram.types import Fact, Memory, Reader, Sensitivity, Source, Status, Stre
 from engram.values.entities import Belief, BeliefQuery, FactNeighbour, RelatedFact
 from engram.values.facts import CONTRADICTS, OUTDATES, SUPERSEDES, StoredFact
 from engram.values.frozen import replace
-from engram.values.memories import VALID
+from engram.values.memories import VALID, StatusChange
 
 if TYPE_CHECKING:
     from engram.store.rule_ports import StoreRules
@@ -95,6 +95,15 @@ _RIVALS = f"""
 _OF_MEMORY = f"""
     SELECT {FACT}, f.single, f.holds, f.since, f.bound, f.strength, {sealed.read_side("facts", "teller", "f", "''")}
       FROM facts AS f WHERE f.memory = ?
+"""
+
+
+_STATED = f"""
+    SELECT f.memory, {FACT}, f.single, f.holds,
+           CASE WHEN f.since IS coalesce(m.happened_at, m.learned_at) AND (f.until IS f.bound OR NOT f.holds)
+                THEN NULL ELSE f.since END,
+           CASE WHEN f.holds THEN f.until ELSE f.bound END, f.strength, {sealed.read_side("facts", "teller", "f", "''")}
+      FROM facts AS f JOIN memories AS m ON m.key = f.memory
 """
 
 
@@ -186,6 +195,16 @@ def forget(connection: apsw.Connection, rules: StoreRules, memory: int) -> None:
     connection.execute("UPDATE facts SET subject = '', predicate = '', object = '', teller = '' WHERE memory = ?", (memory,))
     connection.execute("DELETE FROM facts WHERE memory = ?", (memory,))
     entities.forget_mentions(connection, rules, memory)
+
+
+def _next_number(connection: apsw.Connection, memory: Memory) -> int:
+    last = connection.execute("SELECT max(number) FROM facts WHERE memory = ?", (memory.key,)).get
+    return 0 if last is None else int(last) + 1
+
+
+def _withdrawal(subject: str, what: str) -> str:
+    """Return the reason in the history of a memory from which a fact was taken back; an import does not bring it back."""
+    return f'the fact "{subject} {what}" was withdrawn'
 
 
 def moment_of(moment: int | None) -> datetime | None:
@@ -294,9 +313,7 @@ class Facts:
                     raise Conflict("this memory no longer stands.", way_out="Restore it first: `engram restore ID`.")
                 for fact in stated:
                     self._withdraw(connection, reader, memory, fact.subject, fact.predicate, now)
-                last = connection.execute("SELECT max(number) FROM facts WHERE memory = ?", (memory.key,)).get
-                first = 0 if last is None else int(last) + 1
-                return self._reconciliation.state(connection, reader, memory, stated, first, now)
+                return self._reconciliation.state(connection, reader, memory, stated, _next_number(connection, memory), now)
 
             return self._gate.write(reader, "state", work, subject=memory_id, receipt=receipt)
 
@@ -309,7 +326,11 @@ class Facts:
 
             def work(connection: apsw.Connection) -> Memory:
                 memory = memory_rows.required(connection, writable(reader), memory_id)
-                if not self._withdraw(connection, reader, memory, subject, what, now):
+                withdrawn = self._withdraw(connection, reader, memory, subject, what, now)
+                for name in withdrawn if memory.status in VALID else ():
+                    change = StatusChange(memory.status, memory.status, _withdrawal(name, what), now)
+                    memory_rows.log_status(connection, memory, change)
+                if not withdrawn:
                     raise NotFound(
                         "this memory states nothing of that subject and predicate.",
                         way_out="`engram beliefs SUBJECT` lists them.",
@@ -320,14 +341,15 @@ class Facts:
 
     def _withdraw(
         self, connection: apsw.Connection, reader: Reader, memory: Memory, subject: str, what: str, now: datetime
-    ) -> bool:
-        """Take the facts of one slot from a memory and reinstate those that they had replaced; False if there was none."""
+    ) -> set[str]:
+        """Take the facts of one slot from a memory and reinstate those that they had replaced; return their subjects."""
         rules, slot = self._gate.rules, "f.subject IN ({0}) AND f.predicate IN ({1})"
         names = names_of(connection, rules, readable(reader), subject)
         any_form = ", ".join(sealed.both_forms("facts", "subject", f"?{n + 3}") for n in range(len(names)))
         slot = slot.format(any_form, sealed.both_forms("facts", "predicate", "?2"))
         numbers: list[Any] = connection.execute(
-            f"SELECT f.number FROM facts AS f WHERE f.memory = ?1 AND {slot}", (memory.key, what, *names)
+            f"SELECT f.number, {sealed.read_side('facts', 'subject', 'f')} FROM facts AS f WHERE f.memory = ?1 AND {slot}",
+            (memory.key, what, *names),
         ).fetchall()
         rivals: list[Any] = connection.execute(
             f"""
@@ -337,21 +359,66 @@ class Facts:
             """,
             (memory.key, what, *names),
         ).fetchall()
-        if not numbers:
-            return False
-        for (number,) in numbers:
+        for number, _ in numbers:
             row = (memory.key, number)
             connection.execute(
                 "UPDATE facts SET subject = '', predicate = '', object = '', teller = '' WHERE memory = ? AND number = ?", row
             )
             connection.execute("DELETE FROM facts WHERE memory = ? AND number = ?", row)
-        for key, number, memory_id, status in rivals:
+        for key, number, memory_id, status in rivals if numbers else ():
             connection.execute(f"DELETE FROM edges WHERE source = ? AND target = ? AND kind IN {DECIDING}", (memory.key, key))
             if status == Status.SUPERSEDED:
                 self._reconciliation.set_status(connection, reader, memory_id, Status.ACTIVE, _WITHDRAWN, now)
             elif status in VALID:
                 connection.execute("UPDATE facts SET until = bound WHERE memory = ? AND number = ? AND holds", (key, number))
-        return True
+        return {name for _, name in numbers}
+
+    def adopt(self, reader: Reader, stated: Mapping[str, Sequence[Fact]]) -> int:
+        """Add facts of another vault to memories that stand here, by id; return how many are new.
+
+        A fact is left out where the memory states that slot already, or where it was withdrawn from it.
+        """
+        with self._gate.watched(reader, "state"):
+            now = self._gate.env.now()
+
+            def work(connection: apsw.Connection) -> int:
+                added = 0
+                for memory in memory_rows.by_ids(connection, writable(reader), list(stated)):
+                    new = self._unknown(connection, reader, memory, stated[memory.id]) if memory.status in VALID else []
+                    if new:
+                        self._reconciliation.state(connection, reader, memory, new, _next_number(connection, memory), now)
+                    added += len(new)
+                return added
+
+            return self._gate.write(reader, "state", work, count=len(stated))
+
+    def _unknown(self, connection: apsw.Connection, reader: Reader, memory: Memory, stated: Sequence[Fact]) -> list[Fact]:
+        """Return those of these facts that a memory does not state and that nobody withdrew from it."""
+        known = [fact_of(row) for row in connection.execute(_OF_MEMORY, (memory.key,))]
+        reasons = {change.reason for change in memory_rows.status_history(connection, readable(reader), memory.id)}
+        new = []
+        for fact in stated:
+            names = names_of(connection, self._gate.rules, readable(reader), fact.subject)
+            same = [one.object for one in known if one.subject in names and one.predicate == fact.predicate]
+            withdrawn = any(_withdrawal(name, fact.predicate) in reasons for name in names)
+            if not withdrawn and ((fact.object not in same and not fact.single) or not same):
+                new.append(fact)
+        return new
+
+    def stated(self, reader: Reader, keys: Sequence[int]) -> dict[int, list[Fact]]:
+        """Return the facts of these memories by key, of every status, with the ends that they have by now.
+
+        A start that was not stated but is the date of the memory is left out.
+        """
+        visible, values = predicate(readable(reader), "m.scope")
+        found: dict[int, list[Fact]] = {}
+        with self._gate.read(reader, "relations") as connection:
+            for start in range(0, len(keys), AT_ONCE):
+                page = keys[start : start + AT_ONCE]
+                sql = f"{_STATED} WHERE f.memory IN ({', '.join('?' * len(page))}) AND {visible} ORDER BY f.memory, f.number"
+                for key, *fact in connection.execute(sql, (*page, *values)):
+                    found.setdefault(key, []).append(fact_of(fact))
+        return found
 
     def exists(self, reader: Reader, subject: str, what: str) -> bool:
         """Return True if any memory states or stated this predicate of a subject, whatever its confidence."""

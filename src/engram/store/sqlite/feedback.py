@@ -13,18 +13,18 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.errors import InvalidContent, InvalidQuery
-from engram.guard.visibility import Visibility, readable, writable
+from engram.guard.visibility import Visibility, readable, require_writable, writable
 from engram.store.receipts import ReceiptRequest
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import edges, facts, memory_rows, vectors
 from engram.store.sqlite.rows import intern
 from engram.store.sqlite.visibility import predicate
-from engram.store.validation import check_memory
+from engram.store.validation import check_memory, check_scope
 from engram.text.terms import digest_of, identity_of
-from engram.types import Draft, Edge, Fact, Memory, Policy, Reader, Scope, Space, Status
+from engram.types import Draft, Edge, Fact, Memory, Policy, Reader, Scope, Source, Space, Status
 from engram.values.facts import ParsedText
 from engram.values.frozen import replace
-from engram.values.memories import CORRECTED, CORRECTED_BY_SPEAKER, INVALIDATED_BY_HAND
+from engram.values.memories import CORRECTED, CORRECTED_BY_SPEAKER, INVALIDATED_BY_HAND, Correction, CorrectionFate
 from engram.values.query import JudgedQuestion, Judgement
 
 if TYPE_CHECKING:
@@ -131,14 +131,34 @@ def replacement(connection: apsw.Connection, seen: Visibility, key: int) -> Memo
     return memory_rows.by_keys(connection, seen, [key if last is None else int(last)])[0]
 
 
+def marks(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> dict[int, Correction]:
+    """Return the marks of those of these memories that were corrected, by key."""
+    visible, values = predicate(seen, "m.scope")
+    found: dict[int, Correction] = {}
+    for start in range(0, len(keys), _AT_ONCE):
+        page = keys[start : start + _AT_ONCE]
+        rows: list[Any] = connection.execute(
+            f"""
+            SELECT m.key, m.id, {_REASON}, h.at FROM memories AS m JOIN status_history AS h ON h.memory = m.key
+             WHERE m.key IN ({", ".join("?" * len(page))}) AND {visible} AND {_RETIRED} AND {_BY_CORRECTION} ORDER BY h.number
+            """,
+            (*page, *values),
+        ).fetchall()
+        for key, memory_id, reason, at in rows:
+            heir = replacement(connection, seen, key).id
+            found[key] = Correction(reason, from_micros(at), "" if heir == memory_id else heir)
+    return found
+
+
 _AT_ONCE = 500
 
 _LONGEST_LINE = 64
 
 _REASON = sealed.read_side("status_history", "reason", "h")
-_IS_CORRECTED = f"""m.status IN ('superseded', 'invalidated') AND EXISTS
-    (SELECT 1 FROM status_history AS h WHERE h.memory = m.key AND h.new = m.status
-        AND ({_REASON} IN ('{CORRECTED}', '{CORRECTED_BY_SPEAKER}') OR {_REASON} LIKE '{INVALIDATED_BY_HAND}%'))"""
+_RETIRED = "m.status IN ('superseded', 'invalidated')"
+_BY_CORRECTION = f"""h.new = m.status
+    AND ({_REASON} IN ('{CORRECTED}', '{CORRECTED_BY_SPEAKER}') OR {_REASON} LIKE '{INVALIDATED_BY_HAND}%')"""
+_IS_CORRECTED = f"{_RETIRED} AND EXISTS (SELECT 1 FROM status_history AS h WHERE h.memory = m.key AND {_BY_CORRECTION})"
 
 
 class Feedback:
@@ -204,9 +224,7 @@ class Feedback:
                 is_active = old.status is not Status.SUPERSEDED
                 if is_active:  # first, so that the correction does not outdate the memory by its facts as well
                     superseded = replace(old, status=Status.SUPERSEDED, unhelpful=old.unhelpful + 1, updated_at=now)
-                    memory_rows.rewrite(connection, old, superseded, CORRECTED)
-                    facts.end(connection, old.key, now)
-                    self._reconciliation.invalidate_inferences(connection, old.key, now)
+                    self._retire(connection, old, superseded, CORRECTED, now)
                 new = known or self._store(connection, reader, draft_memory, reading, draft.vector, space, now)
                 if is_active:
                     edges.put(connection, owned, [Edge(new.id, old.id, SUPERSEDES)], now, self._gate.rules)
@@ -217,6 +235,11 @@ class Feedback:
                 self._gate.audit.entry(reader, "add", subject=new_id, count=1, digest=self._gate.audit.digest(draft.memory.text)),
             ]
             return self._gate.write(reader, "correct", work, entries=entries, timeout=timeout)
+
+    def _retire(self, connection: apsw.Connection, old: Memory, retired: Memory, reason: str, at: datetime) -> None:
+        memory_rows.rewrite(connection, old, retired, reason)
+        facts.end(connection, old.key, at)
+        self._reconciliation.invalidate_inferences(connection, old.key, at)
 
     def _known(self, connection: apsw.Connection, reader: Reader, old: Memory, new: Memory, now: datetime) -> Memory | None:
         """Return the memory that says already what `new` says, None if there is none: a repeated correction changes nothing."""
@@ -268,3 +291,56 @@ class Feedback:
         """Return the memory that replaced a corrected one; the memory itself if that was erased."""
         with self._gate.read(reader, "get") as connection:
             return replacement(connection, readable(reader), key)
+
+    def correction_marks(self, reader: Reader, keys: Sequence[int]) -> dict[int, Correction]:
+        """Return the marks of those of these memories that were corrected, by key."""
+        with self._gate.read(reader, "export") as connection:
+            return marks(connection, readable(reader), keys)
+
+    def adopt_corrections(
+        self,
+        reader: Reader,
+        scope: Scope,
+        corrections: Sequence[tuple[Draft, Correction]],
+        *,
+        space: Space | None = None,
+        trusted: bool = False,
+    ) -> list[CorrectionFate]:
+        """Store corrected memories of another vault in a scope, retired as they were there; return the fate of each.
+
+        The heirs are ids of this vault. A memory that stands here with the same words is retired if it came from an import, or if
+        the caller is `trusted`; a pinned one and one that was restored here stays.
+        """
+        with self._gate.watched(reader, "correct"):
+            check_scope(scope)
+            require_writable(reader, scope)
+            for draft, _ in corrections:
+                check_memory(draft.memory, self._gate.live.now)
+            now, rules = self._gate.env.now(), self._gate.rules
+            own = readable(replace(reader, scope=scope, policy=Policy.OWN))
+
+            def adopt(connection: apsw.Connection, draft: Draft, mark: Correction) -> CorrectionFate:
+                arrived = self._gate.new_memory(draft.memory, scope, now)
+                digest = identity_of(arrived)
+                if corrected(connection, own, [digest]):
+                    return CorrectionFate.KNOWN
+                twin = memory_rows.by_digest(connection, own, [digest]).get(digest)
+                if twin is not None and twin != mark.heir:
+                    old = memory_rows.required(connection, writable(reader), twin)
+                    replaceable = trusted or old.source is Source.IMPORT
+                    if not replaceable or old.pinned or memory_rows.was_reinstated(connection, old.key):
+                        return CorrectionFate.LEFT
+                else:
+                    old = memory_rows.insert(connection, replace(arrived, status=Status.ACTIVE, pinned=False))
+                    vectors.put_new(connection, old.key, space, draft.vector)
+                    table = facts.SqliteFacts(connection, intern(connection, scope), rules)
+                    rules.record_derived_facts(table, old, rules.read(old, draft.facts, ()).facts)
+                self._retire(connection, old, replace(old, status=arrived.status, updated_at=mark.at), mark.reason, mark.at)
+                if mark.heir and memory_rows.by_ids(connection, writable(reader), [mark.heir]):
+                    edges.put(connection, writable(reader), [Edge(mark.heir, old.id, SUPERSEDES)], now, rules)
+                return CorrectionFate.NEW
+
+            def work(connection: apsw.Connection) -> list[CorrectionFate]:
+                return [adopt(connection, draft, mark) for draft, mark in corrections]
+
+            return self._gate.write(reader, "correct", work, count=len(corrections))

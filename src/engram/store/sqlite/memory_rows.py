@@ -287,6 +287,12 @@ def by_digest(connection: apsw.Connection, seen: Visibility, digests: Sequence[b
     return found
 
 
+def was_reinstated(connection: apsw.Connection, memory: int) -> bool:
+    """Return True if somebody restored or confirmed a memory."""
+    sql = "SELECT EXISTS (SELECT 1 FROM status_history WHERE memory = ? AND new = 'active' AND old <> new)"
+    return bool(connection.execute(sql, (memory,)).get)
+
+
 def is_archived(connection: apsw.Connection, seen: Visibility, digest: bytes) -> bool:
     """Return True if a visible memory of this digest is archived."""
     visible, values = predicate(seen, "m.scope")

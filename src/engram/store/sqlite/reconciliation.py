@@ -27,11 +27,6 @@ INFERRED_FROM = "inferred_from"
 _ANYONE = readable(Reader(policy=Policy.ALL, role=Role.OWNER))
 
 
-def _was_reinstated(connection: apsw.Connection, memory: int) -> bool:
-    sql = "SELECT EXISTS (SELECT 1 FROM status_history WHERE memory = ? AND new = 'active')"
-    return bool(connection.execute(sql, (memory,)).get)
-
-
 def _lost_premises(connection: apsw.Connection, key: int) -> list[int]:
     """Return the keys of those premises of an inferred memory that no longer hold or were reworded since.
 
@@ -118,7 +113,7 @@ class Reconciliation:
         by_id = {one.earlier: one for one in replacements if isinstance(one.earlier, str) and one.earlier != memory.id}
         found = memory_rows.by_ids(connection, writable(reader), list(by_id)) if by_id else []
         earlier = [
-            (one, replace(by_id[one.id], sure=by_id[one.id].sure and not _was_reinstated(connection, one.key)))
+            (one, replace(by_id[one.id], sure=by_id[one.id].sure and not memory_rows.was_reinstated(connection, one.key)))
             for one in found
             if one.status in VALID and one.scope == memory.scope
         ]
