@@ -62,7 +62,7 @@ def everything(mem: Engram) -> list[tuple[str, str]]:
 def test_a_taught_fact_is_believed_where_the_archive_is_imported(mem: Engram, other: Engram, file: Path) -> None:
     mem.learn("Ada", "mentors", "Quill", since=SINCE, teller="Tom", kind="person")
     moved(mem, other, file)
-    assert ("mentors", "quill", SINCE, "reported", "tom") in believed(other, "Ada")
+    assert ("mentors", "quill", SINCE, "hearsay", "tom") in believed(other, "Ada")
     known = other.entity("Ada")
     assert known is not None
     assert (known.entity.kind, "quill" in str(known)) == ("person", True)
