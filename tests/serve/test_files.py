@@ -104,3 +104,16 @@ def test_an_import_shows_its_progress_on_a_terminal(vault: Path, turns: Path) ->
     assert code == 0
     assert "2 pieces, turns.jsonl" in screen
     assert "2 turns would be heard" in screen
+
+
+def test_an_import_of_an_archive_says_what_it_took_over_besides_memories(
+    made: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = made("remember", "The API runs on Heroku", "--json").json["id"]
+    made("review", wrong, "--decision", "invalidate", "--reason", "it moved")
+    file = tmp_path / "out.engram"
+    assert made("export", str(file), given=b"correct horse battery staple\n").code == 0
+    monkeypatch.setenv("ENGRAM_HOME", str(tmp_path / "other"))
+    ran = made("import", str(file), given=b"correct horse battery staple\n")
+    assert "Taken over: 1 correction." in ran.out
+    assert made("list", "--status", "invalidated").out.endswith("The API runs on Heroku\n")

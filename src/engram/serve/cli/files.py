@@ -43,6 +43,7 @@ Files = Annotated[
     typer.Argument(metavar="FILE", parser=_file, show_default=False, help="Files, folders of notes, or zips."),
 ]
 _COUNTS = ("turns", "kept", "merged", "dropped", "known")
+_TAKEN_OVER = ("fact", "correction", "decision")
 
 
 @mutable
@@ -160,6 +161,9 @@ def _print_summary(caller: Caller, summary: ImportSummary) -> None:
         caller.say(f"{read} would be heard: {pieces}{known} Nothing was kept.")
     else:
         caller.say(f"{read} heard: {counts['kept']:,} kept, {counts['merged']:,} merged, {counts['dropped']:,} dropped.{known}")
+        taken = [terminal.many(number, what) for what in _TAKEN_OVER if (number := counts.get(f"{what}s", 0))]
+        if taken:
+            caller.say(f"Taken over: {', '.join(taken)}.")
     if summary.refused:
         caller.remark(f"{terminal.many(len(summary.refused), 'line')} skipped.")
     for note in summary.notes:
