@@ -23,7 +23,6 @@ from engram.recall.score import (
     asks_assistant,
     assistant_part,
     beside_part,
-    gather_part,
     match_scores,
     score,
     session_part,
@@ -40,8 +39,8 @@ from engram.values.query import CandidateTraits, Filter
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 PLAIN = Memory(text="It stands.", key=1, learned_at=NOW, confidence=0.8)
 SETTINGS = Settings()
-WEIGHTS = RecallWeights()
-FULL = RecallWeights(substance_weight=1.0, time_weight=2.0, gather_weight=1.0, beside_weight=0.5)
+WEIGHTS = RecallWeights(assistant_discount=1.0)
+FULL = RecallWeights(substance_weight=1.0, time_weight=2.0, beside_weight=0.5)
 
 
 def planned(question: str, weights: RecallWeights = WEIGHTS) -> Plan:
@@ -137,7 +136,7 @@ def test_without_sessions_or_with_bad_candidates_only_nothing_is_lifted() -> Non
 
 def test_the_order_follows_speaker_and_session() -> None:
     traits = [CandidateTraits("assistant", "one"), CandidateTraits("user", "two"), CandidateTraits("user", "one")]
-    ranking = scored(ranked(3.0, 2.9, 2.5), traits, RecallWeights(beside_weight=0.0))
+    ranking = scored(ranked(3.0, 2.9, 2.5), traits, RecallWeights(beside_weight=0.0, assistant_discount=1.0))
     assert ranking.keys.tolist() == [2, 3, 1]
     assert ranking.parts["assistant"].tolist() == [0.0, 0.0, -1.0]
     assert ranking.scores.tolist() == pytest.approx([sum(part[at] for part in ranking.parts.values()) for at in range(3)])
@@ -158,7 +157,7 @@ def test_no_candidates_and_scores_from_ranks_are_left_alone() -> None:
     assert scored(by_rank, [CandidateTraits("assistant"), CandidateTraits("user")]) is by_rank
 
 
-# ── substance, time, difference, neighbourhood ─────────────────────────────────────────────────────────────────────────
+# ── substance, time, neighbourhood ───────────── ─────────────────────────────────────────────────────────────────────────
 
 
 def test_a_dated_statement_gains_more_if_the_question_asks_when() -> None:
@@ -195,15 +194,6 @@ def test_an_event_without_duration_fits_the_time_around_it() -> None:
     march = (datetime(2024, 3, 1, tzinfo=UTC), datetime(2024, 4, 1, tzinfo=UTC))
     moment = at("2024-03-05")
     assert time_part([CandidateTraits(happened=moment, until=moment)], march, FULL)[0] > 0.0
-
-
-def test_candidates_gain_by_closeness_in_what_they_do_not_share() -> None:
-    person, book, remark = np.eye(3, dtype=np.float32)
-    query = person + 0.5 * book
-    vectors = np.stack([3 * person + 0.1 * remark, person + 0.4 * book, 2 * person, person + 0.3 * remark])
-    made = gather_part(query, vectors, FULL)
-    assert int(made.argmax()) == 1
-    assert gather_part(query, np.full((4, 3), np.nan, np.float32), FULL).tolist() == [0.0] * 4
 
 
 def test_a_candidate_gains_from_a_better_one_said_beside_it_in_the_same_session() -> None:

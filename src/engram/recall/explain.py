@@ -8,7 +8,7 @@ from engram.env import to_micros
 from engram.recall.activation import LinkPath
 from engram.recall.arms import VECTORS
 from engram.recall.fusion import ArmResult, Ranking
-from engram.recall.score import AFFECT, ASSISTANT, BESIDE, GATHER, LIFECYCLE, SESSION, SUBSTANCE, TIME
+from engram.recall.score import AFFECT, ASSISTANT, BESIDE, LIFECYCLE, SESSION, SUBSTANCE, TIME
 from engram.recall.selection import Decision
 from engram.text.terms import terms
 from engram.types import ArmSignal, Explanation, LeftOut, Memory, Stage, Why
@@ -20,7 +20,6 @@ _PART_NOTES = {
     SESSION: "from a session with more matches",
     SUBSTANCE: "how much it tells",
     TIME: "from the time asked about",
-    GATHER: "what sets it apart",
     BESIDE: "said beside a better match",
     LIFECYCLE: "confirmed, disputed or faded",
     AFFECT: "feels as the question does",

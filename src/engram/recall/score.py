@@ -7,7 +7,6 @@ which was measured apart on the development splits (docs/notes/recall.md):
     session     a session with many good candidates lifts all of them
     substance   names, deeds and dates lift a statement, more so where the question asks for a name or a date
     time        closeness to the time that the question names
-    gather      for a question with many answers: closeness by what sets a candidate apart from the others
     beside      a share of the score of a better candidate that was said just before or after
     lifecycle   a confirmed memory gains, a disputed, faded or merely inferred one loses
     affect      a memory that feels as the question does gains
@@ -22,10 +21,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
-import numpy.typing as npt
 
 from engram.env import to_micros
-from engram.models.embedders import Vectors
 from engram.recall.arms import ENTITY, GRAPH, VECTORS, WORDINGS, WORDS
 from engram.recall.fusion import ArmResult, Keys, Ranking, Scores
 from engram.recall.plan import Plan, QueryAnalysis
@@ -39,8 +36,8 @@ from engram.values.frozen import frozen
 from engram.values.query import CandidateTraits
 
 ASSISTANT, SESSION, SUBSTANCE, TIME = "assistant", "session", "substance", "time"
-GATHER, BESIDE, LIFECYCLE, AFFECT = "gather", "beside", "lifecycle", "affect"
-ADDED = (ASSISTANT, SESSION, SUBSTANCE, TIME, GATHER, BESIDE, LIFECYCLE, AFFECT)
+BESIDE, LIFECYCLE, AFFECT = "beside", "lifecycle", "affect"
+ADDED = (ASSISTANT, SESSION, SUBSTANCE, TIME, BESIDE, LIFECYCLE, AFFECT)
 """The parts that `score` adds. They order candidates; they do not say how well a candidate matches the question."""
 
 HEAD = 150
@@ -49,13 +46,9 @@ HEAD = 150
 
 @frozen(kw_only=True)
 class CandidateFacts:
-    """Facts about candidates when they are scored: `traits` of the first so many, or the `memories` that were fetched.
-
-    `vectors` are the question's vector and those of the candidates with traits, in their order.
-    """
+    """Facts about candidates when they are scored: `traits` of the first so many, or the `memories` that were fetched."""
 
     traits: Sequence[CandidateTraits] = ()
-    vectors: tuple[Vectors, Vectors] | None = None
     memories: Mapping[int, Memory] | None = None
 
 
@@ -68,7 +61,7 @@ def score(ranking: Ranking, plan: Plan, facts: CandidateFacts, settings: Setting
     if not ranking.calibrated:
         return ranking
     asked, weights = plan.analysis, plan.weights
-    many = asked.gathers and weights.gather_weight > 0
+    many = asked.gathers
     parts: dict[str, Scores] = {}
     if traits := facts.traits:
         arms, sessions = ranking.scores[: len(traits)], [trait.session for trait in traits]
@@ -77,11 +70,9 @@ def score(ranking: Ranking, plan: Plan, facts: CandidateFacts, settings: Setting
         parts[SUBSTANCE] = substance_part(traits, asked, weights, factor=weights.substance_if_many if many else 1.0)
         if asked.when is not None and weights.time_weight:
             parts[TIME] = time_part(traits, asked.when, weights)
-        if facts.vectors is not None and many:
-            parts[GATHER] = gather_part(*facts.vectors, weights)
         if weights.beside_weight:
             so_far = arms + sum(parts.values(), np.zeros(len(traits), np.float32))
-            factor = weights.beside_if_many if asked.gathers else 1.0
+            factor = weights.beside_if_many if many else 1.0
             parts[BESIDE] = beside_part(ranking.keys[: len(traits)], so_far, sessions, weights, factor=factor)
     if facts.memories:
         if weights.lifecycle_weight:
@@ -244,29 +235,6 @@ def _time_fit(trait: CandidateTraits, start: int, end: int, slack: int, weights:
         return weights.said_then
     gap = start - at if at < start else at - end
     return weights.near_then * max(0.0, 1.0 - gap / slack)
-
-
-def gather_part(query: Vectors, vectors: Vectors, weights: RecallWeights) -> Scores:
-    """Lift candidates by the closeness of what sets them apart from each other, in standard deviations.
-
-    All candidates share the person, or the topic, that the question names. Their mean taken from both sides leaves the kind of
-    thing that was asked for.
-    """
-    known = np.isfinite(vectors).all(axis=1)
-    part = np.zeros(len(vectors), np.float32)
-    if known.sum() < 3:
-        return part
-    mean = vectors[known].mean(axis=0)
-    cosines = _units(vectors[known] - mean) @ _units((query - mean)[None, :])[0]
-    spread = float(cosines.std())
-    if spread > 0:
-        part[known] = weights.gather_weight * (cosines - cosines.mean()) / spread
-    return part
-
-
-def _units(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.maximum(lengths, 1e-9), np.float32)
 
 
 # ── its state, and its feeling (R10, §37): small against the match ─────────────────────────────────────────────────────

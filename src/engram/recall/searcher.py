@@ -319,7 +319,7 @@ class Searcher:
             arms += text_arms()
         with watch.stage("fuse"):
             arms, by_arm, ranking, paths = self._fuse(reader, planned, vector, arms, settings)
-            ranking = self._score_by_traits(reader, planned, vector, ranking, settings)
+            ranking = self._score_by_traits(reader, planned, ranking, settings)
         with watch.stage("fetch"):
             candidates = self._fetch_candidates(reader, planned, vector, ranking, settings)
         with watch.stage("rerank"):
@@ -369,9 +369,7 @@ class Searcher:
             ranking = fuse(arms, by_arm)
         return arms, by_arm, ranking, paths
 
-    def _score_by_traits(
-        self, reader: Reader, planned: Plan, vector: Vectors | None, ranking: Ranking, settings: Settings
-    ) -> Ranking:
+    def _score_by_traits(self, reader: Reader, planned: Plan, ranking: Ranking, settings: Settings) -> Ranking:
         """Score the first candidates by their traits; not without vectors, as BM25 alone is on another scale."""
         if not ranking.calibrated or VECTORS not in ranking.parts:
             return ranking
@@ -381,11 +379,7 @@ class Searcher:
             traits |= {
                 key: replace(traits[key], lasts=True) for key in self._store.memories.lasting(reader, keys) if key in traits
             }
-        vectors = None
-        if vector is not None and asked.gathers and planned.weights.gather_weight:
-            stored = self._arms.vectors_of(reader, keys)
-            vectors = None if stored is None else (vector, stored)
-        facts = CandidateFacts(traits=[traits.get(key, CandidateTraits()) for key in keys], vectors=vectors)
+        facts = CandidateFacts(traits=[traits.get(key, CandidateTraits()) for key in keys])
         ranking = score(ranking, planned, facts, settings)
         return self._newest_first(reader, planned, ranking, traits)
 

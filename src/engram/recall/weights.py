@@ -19,7 +19,7 @@ class RecallWeights:
     wordings_weight: float = 1.0
 
     # parts of a score beside the arms (R2, R3, R4, R10); "if many": for a question with several answers
-    assistant_discount: float = 1.0  # an assistant's words lose this unless the question asks for them
+    assistant_discount: float = 3.0  # an assistant's words lose this unless the question asks for them
     session_weight: float = 0.5  # most that a candidate gains from others of its session
     session_voters: int = 60  # best candidates whose scores are summed by session
     session_if_many: float = 0.3  # factor; several answers are seldom in one session
@@ -34,7 +34,6 @@ class RecallWeights:
     overlap_least: float = 0.3  # share for an event of which any part lies in that time
     near_then: float = 0.5  # share just outside that time, falling to 0 over `time_slack` or the length of that time
     time_slack: timedelta = timedelta(days=3)  # people talk about a day for some days
-    gather_weight: float = 0.6  # for being unlike other candidates, where a question asks for many things
     beside_weight: float = 0.2  # share of a better neighbour's score, of the turn just before or after
     beside_if_many: float = 0.5  # factor; several answers are seldom told in one place
     beside_best: int = 10  # best candidates, which lift their neighbours

@@ -361,7 +361,7 @@ IDENTITY = ("agent", "project", "squad", "channel", "user", "policy")
 
 _MOVED = {
     "RecallWeights": (
-        "assistant_discount session_weight substance_weight time_weight gather_weight lifecycle_weight affect_weight "
+        "assistant_discount session_weight substance_weight time_weight lifecycle_weight affect_weight "
         "beside_weight entity_weight graph_weight graph_always graph_hops graph_hops_causal graph_decay graph_threshold "
         "graph_seeds graph_links graph_fan graph_rank newest_likeness support_least related_least recall_candidates "
         "recall_floor context_likeness context_floor posting_budget rerank_top rerank_weight suppress_likeness"
