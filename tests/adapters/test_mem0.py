@@ -104,6 +104,16 @@ def test_a_memory_is_read_changed_and_deleted_and_history_has_each_event(m: Memo
     }  # fmt: skip
 
 
+def test_a_challenged_memory_is_read_and_changed(m: Memory) -> None:
+    kept = m.add("Likes to play tennis", user_id="alice", infer=False)["results"][0]["id"]
+    m._mem.review(kept, "challenge")
+    assert [one["id"] for one in m.get_all(user_id="alice")["results"]] == [kept]
+    m.update(kept, data="Likes to play squash")
+    shown = m.get(kept)
+    assert shown is not None
+    assert shown["memory"] == "Likes to play squash"
+
+
 def test_messages_are_taken_in_every_shape(m: Memory) -> None:
     parts = [{"type": "text", "text": "The gate is B12."}, {"type": "image_url", "image_url": {"url": "https://x"}}]
     for given in ("The gate is B12.", {"role": "user", "content": "The gate is B12."}, [{"role": "user", "content": parts}]):

@@ -270,6 +270,15 @@ def test_a_record_of_an_earlier_release_has_no_place_of_its_words(full: Engram, 
         assert all(memory.words == memory.text for memory in other.list())
 
 
+@pytest.mark.parametrize("form", ["markdown", "text"])
+def test_an_export_for_reading_has_challenged_memories_and_no_retired_ones(full: Engram, tmp_path: Path, form: str) -> None:
+    full.review(next(memory.id for memory in full.list() if "Fly" in memory.text), "challenge")
+    full.export(tmp_path / "out", form=form, confirm=True)
+    written = (tmp_path / "out").read_text()
+    assert "The API runs on Fly" in written
+    assert "Heroku" not in written
+
+
 def test_our_markdown_export_is_refused_as_notes(full: Engram, tmp_path: Path) -> None:
     full.export(tmp_path / "out.md", form="markdown", confirm=True)
     (tmp_path / "old.md").write_text((tmp_path / "out.md").read_text().partition("\n")[2])

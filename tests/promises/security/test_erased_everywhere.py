@@ -164,7 +164,7 @@ def test_an_erasure_names_the_backups_that_hold_the_words_and_the_way_out(path: 
         kept = mem.remember(f"{CANARY} is on leave")
         older = owner.backup().path
         notes = owner.forget(kept.id, erase=True).notes
-        assert [note for note in notes if older.name in note and "delete them" in note], notes
+        assert [note for note in notes if older.name in note and "delete it" in note], notes
         assert in_pages(path, older)
 
 
