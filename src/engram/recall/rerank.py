@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from engram.deadline import current_deadline, deadline, run_bounded
+from engram.errors import EmbeddingError, EmbeddingFailed, SearchTimeout
 from engram.models.embedders import Vectors
+from engram.models.rerankers import Reranker
 from engram.recall.fusion import Scores
 
 _NEARLY = 0.85  # of the score of the older statement, which the newer one must reach
@@ -31,6 +35,28 @@ def mmr(scores: npt.NDArray[np.float32], vectors: Vectors, weight: float) -> lis
         order.append(chosen)
         greatest = np.maximum(greatest, cosines[chosen])
     return order
+
+
+def opinions(
+    reranker: Reranker, question: str, texts: Sequence[str], seconds: float, monotonic: Callable[[], float]
+) -> npt.NDArray[np.float32]:
+    """Return a reranker's scores of texts, one finite number each; raise EmbeddingError or SearchTimeout if it fails.
+
+    A reranker is another's code: it may raise anything, and return anything. It gets so many seconds, and at most half of those
+    that the caller's deadline leaves.
+    """
+    outer = current_deadline()
+    limit = seconds if outer is None else min(seconds, outer.left / 2)
+    try:
+        with deadline(max(limit, 1e-3), monotonic):
+            scores = np.asarray(run_bounded(partial(reranker.score, question, texts), "candidates were reranked"), np.float32)
+    except (EmbeddingError, SearchTimeout):
+        raise
+    except Exception as error:  # noqa: BLE001
+        raise EmbeddingFailed(f"the reranking model failed ({type(error).__name__}).") from None
+    if scores.shape != (len(texts),) or not np.all(np.isfinite(scores)):
+        raise EmbeddingFailed("the reranking model did not return one finite number for each text.")
+    return scores
 
 
 def by_opinion(scores: npt.NDArray[np.float32], opinions: npt.NDArray[np.float32], weight: float) -> list[int]:

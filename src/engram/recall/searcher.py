@@ -15,10 +15,11 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from engram.deadline import check_deadline, future_result
 from engram.env import Env
-from engram.errors import EmbeddingError, StorageError
+from engram.errors import EmbeddingError, SearchTimeout, StorageError
 from engram.index.vectors.filters import has_columns
 from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.matrix import encode
@@ -30,7 +31,7 @@ from engram.recall.arms import VECTORS, WORDS, Arms
 from engram.recall.feedback import Tuning, shifted
 from engram.recall.fusion import ArmResult, Ranking, fuse_calibrated, fuse_reciprocal_ranks
 from engram.recall.plan import Plan, Query, checked, plan, signature
-from engram.recall.rerank import by_opinion, mmr, newest, rivals_in_order
+from engram.recall.rerank import by_opinion, mmr, newest, opinions, rivals_in_order
 from engram.recall.score import ASSISTANT, HEAD, CandidateFacts, arm_weights, match_scores, score
 from engram.recall.selection import (
     CONTRADICTS,
@@ -50,6 +51,7 @@ from engram.recall.selection import (
     with_duplicates,
 )
 from engram.recall.trust import Answerability, answerability, trust
+from engram.recall.unknown_names import unknown_names
 from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import Lifecycle, lifecycle
 from engram.settings import LiveSettings, Settings
@@ -59,7 +61,7 @@ from engram.text.terms import identity_of, terms
 from engram.text.tokens import count
 from engram.types import Explanation, Hit, Memory, Outcome, Quality, Reader, Recall, Stage, Status
 from engram.values.frozen import field, frozen, mutable, replace
-from engram.values.query import CandidateTraits, JudgedQuestion
+from engram.values.query import CandidateTraits, Filter, JudgedQuestion, read_conditions
 
 T = TypeVar("T")
 COURTESY = "courtesy"
@@ -87,6 +89,9 @@ NOTHING_ASKED = Recall(
 )
 """The answer to a courtesy."""
 
+_RERANK_S = 5.0  # time that a reranking model has for one question
+_RERANKER_RESTS_S = 60.0  # time for which one that was too slow is not asked
+_UNRANKED = "{}: the reranking model {}: the order is the one before it."
 _WITHHELD = frozenset({Stage.THRESHOLD, Stage.BUDGET, Stage.SUPPRESSED, Stage.FLAGGED})
 _TOO_LONG = "what is known about this is longer than {} tokens: ask again with a larger `budget`."
 _HELD_BACK = (
@@ -113,7 +118,8 @@ class SearchTrace:
     """Everything that one search computed; the answer and its explanation are made from it.
 
     `paths` says by which links a memory was reached; `unread` counts the candidates that were too far to be read; `least` is the
-    match score under which the question counts as not answered.
+    match score under which the question counts as not answered. `notes` say what part of the search failed; `remarks` are shown
+    beside them and leave the outcome as it is.
     """
 
     plan: Plan
@@ -130,6 +136,7 @@ class SearchTrace:
     unread: int
     least: float
     notes: Sequence[str]
+    remarks: Sequence[str]
     spent: Mapping[str, float]
 
     @property
@@ -170,6 +177,7 @@ class Searcher:
         self._live = live
         self._env = env
         self._reranker = reranker
+        self._reranker_rests_until = 0.0
         self.tuning = Tuning()
         # The text arm reads while the question is encoded: both release the interpreter lock.
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="engram-recall")
@@ -212,12 +220,20 @@ class Searcher:
         explanation = explain.of_candidate(trace.ranking, trace.decisions, memory, trace.scale, trace.paths)
         if explanation is not None:
             return explanation
-        where = trace.plan.where
-        if has_columns(where) and (reason := explain.filtered(where, memory)):
+        if reason := self._filtered(reader, trace.plan.where, memory):
             return Explanation(id=memory.id, stage=Stage.FILTER, reason=reason)
-        if not has_columns(where) and memory.key not in self._store.memories.keys_having(reader, where):
-            return Explanation(id=memory.id, stage=Stage.FILTER, reason="the filters, or the moment asked about, exclude it")
         return explain.not_a_candidate(trace.arms, memory, self._arms.cosine(reader, trace.vector, memory.key), planned.terms)
+
+    def _filtered(self, reader: Reader, where: Filter, memory: Memory) -> str:
+        """Return the part of a filter that excludes this memory, as a sentence; "" if none does."""
+        if has_columns(where):
+            return explain.filtered(where, memory)
+        for condition, names in read_conditions(where).items():
+            alone = Filter(statuses=(), **{condition: names})  # type: ignore[arg-type]
+            if not self._store.edges.passing(reader, [memory.key], alone):
+                return explain.NOT_READ[condition]
+        passes = memory.key in self._store.memories.keys_having(reader, where)
+        return "" if passes else "the filters, or the moment asked about, exclude it"
 
     @property
     def background(self) -> float:
@@ -286,6 +302,8 @@ class Searcher:
             trace = self._search_once(reader, deeper, vector, text_arms, notes, watch, settings)
         if not trace.hits and not notes:
             self._arms.note_missing_vectors(reader, notes)
+        if not trace.hits and (unknown := unknown_names(self._store, reader, planned.where)):
+            trace = replace(trace, remarks=(*trace.remarks, *unknown))
         if not trace.hits and any(decision.stage is Stage.BUDGET for decision in trace.decisions):
             notes.append(_TOO_LONG.format(query.budget))
         return trace
@@ -324,7 +342,8 @@ class Searcher:
             candidates = self._fetch_candidates(reader, planned, vector, ranking, settings)
         with watch.stage("rerank"):
             ranking = score(ranking, planned, CandidateFacts(memories=candidates.memories), settings)
-            ranking, rerank = self._rerank(reader, planned, ranking, candidates.memories, settings, notes)
+            remarks: list[str] = []
+            ranking, rerank = self._rerank(reader, planned, ranking, candidates.memories, settings, remarks)
         with watch.stage("select"):
             kinds = (SUPERSEDES, OUTDATES, DERIVED, CONTRADICTS)
             links = self._store.edges.among(reader, list(candidates.memories), kinds) if candidates.memories else []
@@ -345,6 +364,7 @@ class Searcher:
             unread=candidates.unread,
             least=least_score(ranking, settings),
             notes=notes,
+            remarks=remarks,
             spent=watch.spent,
         )
 
@@ -473,19 +493,16 @@ class Searcher:
         ranking: Ranking,
         memories: Mapping[int, Memory],
         settings: Settings,
-        notes: list[str],
+        remarks: list[str],
     ) -> tuple[Ranking, str]:
         """Reorder the first candidates by a reranking model and for diversity, if these are on; return the methods used, too."""
         method = settings.fusion
         head = [key for key in ranking.keys.tolist() if key in memories]
         if self._reranker is not None and head:
             top = head[: planned.weights.rerank_top]
-            try:
-                opinions = self._reranker.score(planned.query.text, [memories[key].text for key in top])
-            except EmbeddingError as error:
-                notes.append(f"{error.code}: the reranking model did not answer: the order is the one before it.")
-            else:
-                ranking = ranking.with_first(top, by_opinion(ranking.scores_of(top), opinions, planned.weights.rerank_weight))
+            scores = self._opinions(self._reranker, planned.query.text, [memories[key].text for key in top], remarks)
+            if scores is not None:
+                ranking = ranking.with_first(top, by_opinion(ranking.scores_of(top), scores, planned.weights.rerank_weight))
                 method += f"+{self._reranker.name}"
         if settings.diversity and head:
             vectors = self._arms.vectors_of(reader, head)
@@ -493,6 +510,23 @@ class Searcher:
                 ranking = ranking.with_first(head, mmr(ranking.scores_of(head), vectors, settings.diversity))
                 method += "+mmr"
         return ranking, method
+
+    def _opinions(
+        self, reranker: Reranker, question: str, texts: Sequence[str], remarks: list[str]
+    ) -> npt.NDArray[np.float32] | None:
+        """Return the reranking model's scores; None, with a remark, if it fails. One that was too slow rests for a while."""
+        if self._env.monotonic() < self._reranker_rests_until:
+            remarks.append(_UNRANKED.format("E2001", "was too slow for an earlier question and rests"))
+            return None
+        try:
+            return opinions(reranker, question, texts, _RERANK_S, self._env.monotonic)
+        except EmbeddingError as error:
+            remarks.append(_UNRANKED.format(error.code, "did not answer"))
+        except SearchTimeout as error:
+            check_deadline("candidates were reranked")  # of the caller
+            self._reranker_rests_until = self._env.monotonic() + _RERANKER_RESTS_S
+            remarks.append(_UNRANKED.format(error.code, "was too slow"))
+        return None
 
     # ── the answer ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -512,7 +546,7 @@ class Searcher:
         withheld = trace.unread + sum(decision.stage in _WITHHELD for decision in trace.decisions)
         near = max(trace.least, best * trace.plan.weights.recall_floor)
         attacks = sum(decision.stage is Stage.FLAGGED and matches[decision.position] >= near for decision in trace.decisions)
-        notes = (*trace.notes, *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []))
+        notes = (*trace.notes, *trace.remarks, *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []))
         outcome = _outcome(trace, withheld)
         return Recall(hits, outcome, _quality(trace, hits), withheld, tuple(dict.fromkeys(notes)))
 
