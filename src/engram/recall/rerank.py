@@ -13,7 +13,10 @@ from engram.errors import EmbeddingError, EmbeddingFailed, SearchTimeout
 from engram.models.embedders import Vectors
 from engram.models.rerankers import Reranker
 from engram.recall.fusion import Scores
+from engram.rules.episodes import is_warning
+from engram.types import Kind, Memory
 
+_BEARS = 0.5  # of the best match, from which a skill or a warning bears on the question
 _NEARLY = 0.85  # of the score of the older statement, which the newer one must reach
 
 
@@ -70,6 +73,21 @@ def _standard(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     spread = float(values.std()) or 1.0
     standardized: npt.NDArray[np.float32] = (values - values.mean()) / np.float32(spread)
     return standardized
+
+
+def skills_first(memories: Sequence[Memory], matches: Sequence[float]) -> list[int]:
+    """Return the order in which skills that match stand first, and behind them the failures and prohibitions that match.
+
+    One matches if it reaches a share of the best match. Without such a skill the order is as it was.
+    """
+    least = _BEARS * max(matches, default=0.0)
+    bearing = [place for place, match in enumerate(matches) if match >= least > 0.0]
+    skills = [place for place in bearing if memories[place].kind is Kind.SKILL]
+    if not skills:
+        return list(range(len(memories)))
+    warnings = [place for place in bearing if place not in skills and is_warning(memories[place])]
+    first = [*skills, *warnings]
+    return [*first, *(place for place in range(len(memories)) if place not in first)]
 
 
 def rivals_in_order(keys: Sequence[int], rivals: Sequence[tuple[int, int]]) -> list[int]:

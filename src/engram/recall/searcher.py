@@ -29,9 +29,9 @@ from engram.recall import explain
 from engram.recall.activation import LinkPath
 from engram.recall.arms import VECTORS, WORDS, Arms
 from engram.recall.feedback import Tuning, shifted
-from engram.recall.fusion import ArmResult, Ranking, fuse_calibrated, fuse_reciprocal_ranks
-from engram.recall.plan import Plan, Query, checked, plan, signature
-from engram.recall.rerank import by_opinion, mmr, newest, opinions, rivals_in_order
+from engram.recall.fusion import ArmResult, Keys, Ranking, fuse_calibrated, fuse_reciprocal_ranks
+from engram.recall.plan import Intent, Plan, Query, checked, plan, signature
+from engram.recall.rerank import by_opinion, mmr, newest, opinions, rivals_in_order, skills_first
 from engram.recall.score import ASSISTANT, HEAD, CandidateFacts, arm_weights, match_scores, score
 from engram.recall.selection import (
     CONTRADICTS,
@@ -149,7 +149,12 @@ class SearchTrace:
 
     @property
     def scale(self) -> float:
-        """The factor of all scores that are shown: the support of the answer. It leaves the order as it is."""
+        """The factor of all scores that are shown: the support of the answer. It leaves the order as it is.
+
+        A lone candidate that matches has nothing to be compared with: its score is 1.0, however candidates are fused.
+        """
+        if len(self.ranking.keys) == 1 and self.best >= self.least and self.ranking.scores[0] > 0.0:
+            return 1.0 / float(self.ranking.scores[0])
         support = self.answerability.support
         return support if support is not None and ASSISTANT in self.ranking.parts else 1.0
 
@@ -339,11 +344,12 @@ class Searcher:
             arms, by_arm, ranking, paths = self._fuse(reader, planned, vector, arms, settings)
             ranking = self._score_by_traits(reader, planned, vector, ranking, settings)
         with watch.stage("fetch"):
-            candidates = self._fetch_candidates(reader, planned, vector, ranking, settings)
+            candidates = self._fetch_candidates(reader, planned, vector, ranking, paths, settings)
         with watch.stage("rerank"):
             ranking = score(ranking, planned, CandidateFacts(memories=candidates.memories), settings)
             remarks: list[str] = []
             ranking, rerank = self._rerank(reader, planned, ranking, candidates.memories, settings, remarks)
+            ranking = self._skills_first(planned, ranking, candidates.allowed)
         with watch.stage("select"):
             kinds = (SUPERSEDES, OUTDATES, DERIVED, CONTRADICTS)
             links = self._store.edges.among(reader, list(candidates.memories), kinds) if candidates.memories else []
@@ -424,6 +430,16 @@ class Searcher:
         return ranking.with_first(keys, newest(ranking.scores[: len(keys)], vectors, moments, speakers, least_cosine))
 
     @staticmethod
+    def _skills_first(planned: Plan, ranking: Ranking, memories: Mapping[int, Memory]) -> Ranking:
+        """Put the skills that match first if the question asks how to do something, and behind them what warns of it."""
+        if planned.analysis.intent is not Intent.PROCEDURAL:
+            return ranking
+        matches = dict(zip(ranking.keys.tolist(), match_scores(ranking).tolist(), strict=True))
+        head = [memories[key] for key in ranking.keys.tolist() if key in memories]
+        order = skills_first(head, [matches[memory.key] for memory in head])
+        return ranking.with_first([memory.key for memory in head], order)
+
+    @staticmethod
     def _rivals_in_order(ranking: Ranking, memories: Mapping[int, Memory], links: Sequence[tuple[int, int, str]]) -> Ranking:
         """Put each challenged memory behind the one that may replace it (R11)."""
         rivals = [
@@ -437,13 +453,29 @@ class Searcher:
         return ranking.with_first(head, rivals_in_order(head, rivals))
 
     def _fetch_candidates(
-        self, reader: Reader, planned: Plan, vector: Vectors | None, ranking: Ranking, settings: Settings
+        self,
+        reader: Reader,
+        planned: Plan,
+        vector: Vectors | None,
+        ranking: Ranking,
+        paths: Mapping[int, LinkPath],
+        settings: Settings,
     ) -> FetchedCandidates:
-        """Read the candidates above the threshold; where an excluded one set the threshold, set it anew without it."""
+        """Read the candidates above the threshold; where an excluded one set the threshold, set it anew without it.
+
+        If the question asks why, the causes of a candidate above the threshold are read too: they seldom share its words.
+        """
         excluded: Set[int] = frozenset()
         while True:
             threshold = match_threshold(ranking, excluded, planned, settings)
-            memories, digests, unread = self._fetch(reader, planned, ranking, threshold, settings)
+            near, causes = ranking.keys, frozenset[int]()
+            if threshold is not None and not planned.whole:
+                near = near[match_scores(ranking) >= threshold]
+            if planned.analysis.intent is Intent.CAUSAL:
+                above = set(near.tolist())
+                causes = frozenset(key for key, path in paths.items() if path.is_causal and path.start in above)
+                near = ranking.keys[np.isin(ranking.keys, [*above, *causes])]
+            memories, digests = self._fetch(reader, planned, near, settings)
             left_out = with_duplicates(self._suppressed(reader, planned, vector, memories, settings), digests)
             flagged = frozenset(key for key, memory in memories.items() if settings.guard_injection and is_flagged(memory))
             if left_out.keys() | flagged <= excluded:
@@ -452,16 +484,16 @@ class Searcher:
                     digests=digests,
                     suppressed=left_out,
                     flagged=flagged,
-                    unread=unread,
+                    unread=len(ranking.keys) - len(near),
                     threshold=threshold,
+                    causes=causes,
                 )
             excluded = left_out.keys() | flagged
 
     def _fetch(
-        self, reader: Reader, planned: Plan, ranking: Ranking, threshold: float | None, settings: Settings
-    ) -> tuple[dict[int, Memory], dict[int, bytes], int]:
-        """Read candidates, best first, until enough of them say different things; also count those below the threshold."""
-        near = ranking.keys if threshold is None or planned.whole else ranking.keys[match_scores(ranking) >= threshold]
+        self, reader: Reader, planned: Plan, near: Keys, settings: Settings
+    ) -> tuple[dict[int, Memory], dict[int, bytes]]:
+        """Read candidates, best first, until enough of them say different things."""
         memories: dict[int, Memory] = {}
         digests: dict[int, bytes] = {}
         size = len(near) if planned.whole else planned.most * 5 // 4 + 10
@@ -473,7 +505,7 @@ class Searcher:
             digests |= {memory.key: identity_of(memory) for memory in page}
             if len(set(digests.values())) >= planned.most:
                 break
-        return memories, digests, len(ranking.keys) - len(near)
+        return memories, digests
 
     def _suppressed(
         self, reader: Reader, planned: Plan, vector: Vectors | None, memories: Mapping[int, Memory], settings: Settings
