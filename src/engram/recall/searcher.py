@@ -490,9 +490,7 @@ class Searcher:
                 )
             excluded = left_out.keys() | flagged
 
-    def _fetch(
-        self, reader: Reader, planned: Plan, near: Keys, settings: Settings
-    ) -> tuple[dict[int, Memory], dict[int, bytes]]:
+    def _fetch(self, reader: Reader, planned: Plan, near: Keys, settings: Settings) -> tuple[dict[int, Memory], dict[int, bytes]]:
         """Read candidates, best first, until enough of them say different things."""
         memories: dict[int, Memory] = {}
         digests: dict[int, bytes] = {}

@@ -34,9 +34,13 @@ _STEM = 5
 """Letters of a topic's word that are compared, as boxes compare their topics."""
 
 
-def conditions(where: Filter, alias: str) -> Iterator[Condition]:
-    """Yield the conditions of a filter that are names."""
-    key = f"{alias}.key"
+def conditions(where: Filter, alias: str, *, probe: bool) -> Iterator[Condition]:
+    """Yield the conditions of a filter that are names.
+
+    probe: another index finds the rows, and each is tested. Without the plus sign SQLite would ask that index once for every key
+    that fits (a text search at 20,000 memories, 800 of which fit: 30 instead of 4 ms).
+    """
+    key = f"+{alias}.key" if probe else f"{alias}.key"
     for name, value in (where.attributes or {}).items():
         yield f"{key} IN ({_HAVING})", _having(name, value)
     for field, kinds in _KINDS.items():
@@ -45,7 +49,7 @@ def conditions(where: Filter, alias: str) -> Iterator[Condition]:
     if where.languages:
         yield _any(_language(key, language.strip().lower()) for language in where.languages)
     if where.topics:
-        yield _any(_topic(alias, topic) for topic in where.topics)
+        yield _any(_topic(alias, key, topic) for topic in where.topics)
     if where.speakers:
         yield _speakers(alias, where.speakers)
 
@@ -79,7 +83,7 @@ def _language(key: str, language: str) -> Condition:
     return f"{key} IN ({_HAVING} UNION ALL {_HAVING})", [*_having(LANGUAGE, language), *_having(CODE, language)]
 
 
-def _topic(alias: str, topic: str) -> Condition:
+def _topic(alias: str, key: str, topic: str) -> Condition:
     """Return the condition that this is a memory's category or a topic of its box; one that is not boxed yet is its own box."""
     words = terms(topic)
     category, values = f"{alias}.category = ?", [topic.strip().lower()]
@@ -91,8 +95,8 @@ def _topic(alias: str, topic: str) -> Condition:
     match = " AND ".join(f'words:"{stem}"{"" if end else "*"}' for stem, end in zip(stems, ends, strict=True))
     sql = f"""
         ({category}
-         OR {alias}.key IN (SELECT x.memory FROM boxes AS b CROSS JOIN boxed AS x ON x.box = b.key WHERE {boxed})
-         OR {alias}.key IN (SELECT rowid FROM lexicon WHERE lexicon MATCH ?
+         OR {key} IN (SELECT x.memory FROM boxes AS b CROSS JOIN boxed AS x ON x.box = b.key WHERE {boxed})
+         OR {key} IN (SELECT rowid FROM lexicon WHERE lexicon MATCH ?
                              AND rowid > coalesce((SELECT value FROM meta WHERE name = 'figure:boxed_to'), 0)))
     """
     return sql, [*values, *(stem + end for stem, end in zip(stems, ends, strict=True)), match]

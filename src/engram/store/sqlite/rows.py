@@ -151,8 +151,8 @@ def _memory(row: tuple[Any, ...], attributes: dict[str, str] | None, refs: tuple
     )
 
 
-def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
-    """Return a filter as SQL on `memories`, beginning with AND, and its values."""
+def conditions(where: Filter, alias: str = "m", *, probe: bool = False) -> tuple[str, list[Value]]:
+    """Return a filter as SQL on `memories`, beginning with AND, and its values. probe: another index finds the rows."""
     parts: list[str] = []
     values: list[Value] = []
     for column, chosen, way in (
@@ -178,7 +178,7 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
     if where.until is not None:
         parts.append(f"{when} < ?")
         values.append(to_micros(where.until))
-    for condition, given in filter_names.conditions(where, alias):
+    for condition, given in filter_names.conditions(where, alias, probe=probe):
         parts.append(condition)
         values.extend(given)
     if named := [
