@@ -129,6 +129,27 @@ def test_a_hit_names_the_links_that_led_to_it(linked: Engram) -> None:
     assert "caused_by" in str(told)
 
 
+def test_why_brings_the_third_cause_and_names_the_path(full: Engram) -> None:
+    crash, disk, logs, edit = (
+        full.remember(text).id
+        for text in (
+            "The nightly import crashed on Sunday",
+            "A worker ran out of space",
+            "Rotation had been switched off",
+            "Somebody edited crontab",
+        )
+    )
+    for cause, effect in ((disk, crash), (logs, disk), (edit, logs)):
+        full.relate(cause, effect, "causes")
+    answer = full.recall("Why did the nightly import crash on Sunday?")
+    assert answer[0].memory.id == crash
+    assert {disk, logs, edit} <= {hit.memory.id for hit in answer}
+    (third,) = (hit for hit in answer if hit.memory.id == edit)
+    assert f"reached over causes, then causes, then causes from {crash}" in str(third.why)
+    plain = full.recall("When was the nightly import on Sunday?")
+    assert edit not in {hit.memory.id for hit in plain}, "only a question for causes follows them"
+
+
 def test_links_do_not_lead_to_memories_that_the_reader_may_not_see(tmp_path: Path) -> None:
     with open_engram(tmp_path / "vault") as rex, open_engram(tmp_path / "vault", agent="eva") as eva:
         owner = rex.as_reader(OWNER)

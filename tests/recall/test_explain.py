@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import PATIENCE_S
 from recall.vaults import FACTS, OWNER, open_engram, store_of, texts
 
 from engram.engine import Engram
@@ -332,12 +335,7 @@ class _Opinionated:
 
     name = "short-is-good"
 
-    def __init__(self, fails: bool = False) -> None:
-        self._fails = fails
-
     def score(self, question: str, found: list[str]) -> np.ndarray:
-        if self._fails:
-            raise EmbeddingFailed("no")
         return np.array([-len(text) for text in found], np.float32)
 
 
@@ -352,14 +350,75 @@ def test_a_reranking_model_decides_the_order(full: Engram, tmp_path: Path) -> No
         assert "reranked" in str(found[0].why)
 
 
-def test_a_failing_reranking_model_leaves_the_order_and_a_note(tmp_path: Path) -> None:
-    with open_engram(tmp_path / "other") as mem:
-        for fact in FACTS:
-            mem.remember(fact)
-        mem._vault._reranker = _Opinionated(fails=True)
-        found = mem.recall(ASKED, limit=3)
-        assert texts(found)[0] == FACTS[1]
-        assert found.outcome is Outcome.DEGRADED
+class _Broken:
+    """A reranker that fails in its own way."""
+
+    name = "broken"
+
+    def __init__(self, answer: Callable[[int], object]) -> None:
+        self._answer = answer
+        self.calls = 0
+
+    def score(self, question: str, found: list[str]) -> object:
+        self.calls += 1
+        return self._answer(len(found))
+
+
+def _raise(error: BaseException) -> object:
+    raise error
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda count: _raise(EmbeddingFailed("no")),
+        lambda count: _raise(ZeroDivisionError()),
+        lambda count: _raise(TimeoutError()),
+        lambda count: np.full(count, np.nan, np.float32),
+        lambda count: np.full(count, np.inf, np.float32),
+        lambda count: np.zeros(count + 1, np.float32),
+        lambda count: np.zeros((count, 2), np.float32),
+        lambda count: None,
+        lambda count: ["a"] * count,
+        lambda count: [],
+    ],
+)
+def test_a_reranking_model_that_fails_costs_a_note_and_nothing_else(full: Engram, answer: Callable[[int], object]) -> None:
+    before = full.recall(ASKED, limit=3)
+    full._vault.searcher._reranker = _Broken(answer)  # type: ignore[assignment]
+    after = full.recall(ASKED, limit=3)
+    assert (texts(after), after.outcome) == (texts(before), Outcome.ANSWERED)
+    assert (before.notes, after.quality.rerank) == ((), "calibrated")
+    assert ["the reranking model did not answer" in note for note in after.notes] == [True]
+
+
+def test_a_reranking_model_that_hangs_costs_a_note_once_and_rests_then(full: Engram) -> None:
+    released = threading.Event()
+    reranker = _Broken(lambda count: released.wait(PATIENCE_S))
+    full._vault.searcher._reranker = reranker  # type: ignore[assignment]
+    try:
+        with full.deadline(6.0):
+            slow = full.recall(ASKED, limit=3)
+        again = full.recall(ASKED, limit=3)
+    finally:
+        released.set()
+    assert (texts(slow)[0], slow.outcome) == (FACTS[1], Outcome.ANSWERED)
+    assert "the reranking model was too slow" in slow.notes[0]
+    assert (texts(again), reranker.calls) == (texts(slow), 1)
+    assert "rests" in again.notes[0]
+
+
+# ── scores ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("fusion", ["calibrated", "rrf"])
+@pytest.mark.parametrize("words_only", [False, True])
+def test_a_lone_candidate_scores_one_whatever_the_fusion(tmp_path: Path, fusion: str, words_only: bool) -> None:
+    with open_engram(tmp_path / "lone", words_only=words_only, fusion=fusion) as mem:
+        kept = mem.remember("The deploy key is kept in the blue safe")
+        found = mem.recall("Where is the deploy key kept?")
+        assert [hit.score for hit in found] == [pytest.approx(1.0)]
+        assert mem.explain("Where is the deploy key kept?", kept.id).score == pytest.approx(1.0)
 
 
 def test_diversity_ranks_repetitions_lower(mem: Engram) -> None:

@@ -12,12 +12,13 @@ from engram.context.run import Run
 from engram.context.sections import PROFILES
 from engram.context.window import ContextWindow, build
 from engram.guard.injection import InjectionVerdict, assess_cached
-from engram.recall.plan import QUERY_CHARACTERS, Query
+from engram.recall.plan import QUERY_CHARACTERS, Query, is_unrestricted
 from engram.recall.searcher import Searcher
 from engram.store.limits import StoreLimits
 from engram.text.transcripts import OpenAI
 from engram.types import Reader, Recall, Report, Turn
 from engram.values.frozen import replace
+from engram.values.query import Filter
 from engram.working.export import Form
 from engram.working.memory import Working
 from engram.working.prefetch import Prefetcher
@@ -43,14 +44,17 @@ class ContextBuilder:
         now: datetime | None = None,
         profile: str = "chat",
         mode: str | None = None,
+        filters: Filter = Filter(),
     ) -> ContextWindow:
         """Return the window for a message, and record its use: the memories shown, the questions offered and unanswered."""
         settings = self._sets.live.now
         instructions, turns = split_instructions(turns_of(history))
         injection, models_file = mode or settings.injection_mode, settings.models_file or None
         plan = plan_window(message, model, budget, profile, injection, instructions=instructions, models_file=models_file)
-        recall = self._recall(reader, message, plan, now)
-        record_gap(self._sets, reader, message, recall)
+        query = self._query(message, plan, now, filters)
+        recall = self._prefetcher.answer(reader, message, query)
+        if is_unrestricted(query):
+            record_gap(self._sets, reader, message, recall)
         window = self._window(reader, message, plan, recall, turns)
         shown = {item.memory.key for item in window.items if item.tier is not None}
         hits = tuple(hit for hit in recall if hit.memory.key in shown)
@@ -79,12 +83,11 @@ class ContextBuilder:
         turn = Turn(message, "user", at=now, session=session)
         return Run(window, turn, reader, self._sets, self._prefetcher, capture if captures else None)
 
-    def _recall(self, reader: Reader, message: str, plan: WindowPlan, now: datetime | None) -> Recall:
+    def _query(self, message: str, plan: WindowPlan, now: datetime | None, filters: Filter) -> Query:
         # The question of a long message mostly stands at its end, after pasted text.
         text = message[-QUERY_CHARACTERS:]
         limit = min(plan.hits, self._sets.live.tuned(StoreLimits).page_limit // 2)
-        query = Query(text=text, now=now or self._sets.env.now(), limit=limit)
-        return self._prefetcher.answer(reader, message, query)
+        return Query(text=text, now=now or self._sets.env.now(), limit=limit, where=filters)
 
     def _window(self, reader: Reader, message: str, plan: WindowPlan, recall: Recall, history: Sequence[Turn]) -> ContextWindow:
         working, guarded = Working(self._sets, reader), self._sets.live.now.guard_injection

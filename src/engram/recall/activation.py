@@ -21,6 +21,10 @@ Follow = Callable[[Sequence[int]], Sequence[Hop]]
 _ROUNDS, _RESTART = 20, 0.15  # of personalized PageRank: rounds, and the chance to restart
 
 
+CAUSAL_LINKS = frozenset({"causes", "caused", "caused_by", "because", "because_of", "leads_to", "led_to", "results_in"})
+"""Kinds of links that say why something happened, in either direction."""
+
+
 @frozen
 class LinkPath:
     """The path to a memory: the memory where it starts, its links or names, and True if a name is among them."""
@@ -28,6 +32,11 @@ class LinkPath:
     start: int
     by: tuple[str, ...]
     named: bool = False
+
+    @property
+    def is_causal(self) -> bool:
+        """True if every link of the path says why something happened."""
+        return bool(self.by) and CAUSAL_LINKS.issuperset(self.by)
 
 
 @frozen

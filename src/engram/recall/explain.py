@@ -91,6 +91,17 @@ def _times(score: float | None, scale: float) -> float | None:
     return None if score is None else score * scale
 
 
+NOT_READ = {
+    "people": "it mentions nobody of those asked for",
+    "technologies": "it mentions none of the technologies asked for",
+    "files": "it mentions none of the files asked for",
+    "languages": "it is in none of the languages asked for",
+    "topics": "it is on none of the topics asked for",
+    "speakers": "none of those asked for said it",
+}
+"""Reasons of the conditions on what was read from the words of a memory."""
+
+
 def filtered(where: Filter, memory: Memory) -> str:
     """Return the part of a filter that excludes this memory, as a sentence; "" if none does."""
     if where.statuses and memory.status not in where.statuses:

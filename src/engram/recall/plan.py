@@ -28,7 +28,7 @@ from engram.text.terms import terms
 from engram.types import Kind, Mode, scope_values
 from engram.values.frozen import frozen, replace
 from engram.values.memories import VALID
-from engram.values.query import Filter
+from engram.values.query import Filter, read_conditions
 
 
 class Intent(StrEnum):
@@ -224,7 +224,7 @@ def is_unrestricted(query: Query) -> bool:
     if query.as_of is not None or query.mode is not None or where.fresh or set(where.statuses) != set(VALID):
         return False
     others = where.kinds, where.categories, where.without, where.since, where.until, where.attributes, where.as_of
-    return not any((*others, *scope_values(where.scope)))
+    return not any((*others, *scope_values(where.scope), read_conditions(where)))
 
 
 @frozen(kw_only=True)
@@ -334,7 +334,7 @@ def checked(query: Query) -> Query:
         raise InvalidQuery("the question contains a lone surrogate, which is not a character.")
     if not isinstance(query.where, Filter):
         raise InvalidQuery("the filters must be a Filter.", way_out="Pass `engram.Filter(kinds=…, categories=…, since=…)`.")
-    check_filter(query.where.kinds, query.where.statuses, query.where.since, query.where.until)
+    check_filter(query.where)
     for name, moment in (("now", query.now), ("as_of", query.as_of)):
         if moment is not None and not isinstance(moment, datetime):
             raise InvalidQuery(f"{name!r} must be a datetime.")

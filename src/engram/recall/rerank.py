@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from engram.deadline import current_deadline, deadline, run_bounded
+from engram.errors import EmbeddingError, EmbeddingFailed, SearchTimeout
 from engram.models.embedders import Vectors
+from engram.models.rerankers import Reranker
 from engram.recall.fusion import Scores
+from engram.rules.episodes import is_warning
+from engram.types import Kind, Memory
 
+_BEARS = 0.5  # of the best match, from which a skill or a warning bears on the question
 _NEARLY = 0.85  # of the score of the older statement, which the newer one must reach
 
 
@@ -33,6 +40,28 @@ def mmr(scores: npt.NDArray[np.float32], vectors: Vectors, weight: float) -> lis
     return order
 
 
+def opinions(
+    reranker: Reranker, question: str, texts: Sequence[str], seconds: float, monotonic: Callable[[], float]
+) -> npt.NDArray[np.float32]:
+    """Return a reranker's scores of texts, one finite number each; raise EmbeddingError or SearchTimeout if it fails.
+
+    A reranker is another's code: it may raise anything, and return anything. It gets so many seconds, and at most half of those
+    that the caller's deadline leaves.
+    """
+    outer = current_deadline()
+    limit = seconds if outer is None else min(seconds, outer.left / 2)
+    try:
+        with deadline(max(limit, 1e-3), monotonic):
+            scores = np.asarray(run_bounded(partial(reranker.score, question, texts), "candidates were reranked"), np.float32)
+    except (EmbeddingError, SearchTimeout):
+        raise
+    except Exception as error:  # noqa: BLE001
+        raise EmbeddingFailed(f"the reranking model failed ({type(error).__name__}).") from None
+    if scores.shape != (len(texts),) or not np.all(np.isfinite(scores)):
+        raise EmbeddingFailed("the reranking model did not return one finite number for each text.")
+    return scores
+
+
 def by_opinion(scores: npt.NDArray[np.float32], opinions: npt.NDArray[np.float32], weight: float) -> list[int]:
     """Return the order by a reranking model's opinions blended with the scores before it, both in standard deviations."""
     blended = weight * _standard(opinions) + (1.0 - weight) * _standard(scores)
@@ -44,6 +73,21 @@ def _standard(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     spread = float(values.std()) or 1.0
     standardized: npt.NDArray[np.float32] = (values - values.mean()) / np.float32(spread)
     return standardized
+
+
+def skills_first(memories: Sequence[Memory], matches: Sequence[float]) -> list[int]:
+    """Return the order in which skills that match stand first, and behind them the failures and prohibitions that match.
+
+    One matches if it reaches a share of the best match. Without such a skill the order is as it was.
+    """
+    least = _BEARS * max(matches, default=0.0)
+    bearing = [place for place, match in enumerate(matches) if match >= least > 0.0]
+    skills = [place for place in bearing if memories[place].kind is Kind.SKILL]
+    if not skills:
+        return list(range(len(memories)))
+    warnings = [place for place in bearing if place not in skills and is_warning(memories[place])]
+    first = [*skills, *warnings]
+    return [*first, *(place for place in range(len(memories)) if place not in first)]
 
 
 def rivals_in_order(keys: Sequence[int], rivals: Sequence[tuple[int, int]]) -> list[int]:

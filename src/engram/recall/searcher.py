@@ -15,10 +15,11 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from engram.deadline import check_deadline, future_result
 from engram.env import Env
-from engram.errors import EmbeddingError, StorageError
+from engram.errors import EmbeddingError, SearchTimeout, StorageError
 from engram.index.vectors.filters import has_columns
 from engram.index.vectors.live import LiveIndex
 from engram.index.vectors.matrix import encode
@@ -28,9 +29,9 @@ from engram.recall import explain
 from engram.recall.activation import LinkPath
 from engram.recall.arms import VECTORS, WORDS, Arms
 from engram.recall.feedback import Tuning, shifted
-from engram.recall.fusion import ArmResult, Ranking, fuse_calibrated, fuse_reciprocal_ranks
-from engram.recall.plan import Plan, Query, checked, plan, signature
-from engram.recall.rerank import by_opinion, mmr, newest, rivals_in_order
+from engram.recall.fusion import ArmResult, Keys, Ranking, fuse_calibrated, fuse_reciprocal_ranks
+from engram.recall.plan import Intent, Plan, Query, checked, plan, signature
+from engram.recall.rerank import by_opinion, mmr, newest, opinions, rivals_in_order, skills_first
 from engram.recall.score import ASSISTANT, HEAD, CandidateFacts, arm_weights, match_scores, score
 from engram.recall.selection import (
     CONTRADICTS,
@@ -50,6 +51,7 @@ from engram.recall.selection import (
     with_duplicates,
 )
 from engram.recall.trust import Answerability, answerability, trust
+from engram.recall.unknown_names import unknown_names
 from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import Lifecycle, lifecycle
 from engram.settings import LiveSettings, Settings
@@ -59,7 +61,7 @@ from engram.text.terms import identity_of, terms
 from engram.text.tokens import count
 from engram.types import Explanation, Hit, Memory, Outcome, Quality, Reader, Recall, Stage, Status
 from engram.values.frozen import field, frozen, mutable, replace
-from engram.values.query import CandidateTraits, JudgedQuestion
+from engram.values.query import CandidateTraits, Filter, JudgedQuestion, read_conditions
 
 T = TypeVar("T")
 COURTESY = "courtesy"
@@ -87,6 +89,9 @@ NOTHING_ASKED = Recall(
 )
 """The answer to a courtesy."""
 
+_RERANK_S = 5.0  # time that a reranking model has for one question
+_RERANKER_RESTS_S = 60.0  # time for which one that was too slow is not asked
+_UNRANKED = "{}: the reranking model {}: the order is the one before it."
 _WITHHELD = frozenset({Stage.THRESHOLD, Stage.BUDGET, Stage.SUPPRESSED, Stage.FLAGGED})
 _TOO_LONG = "what is known about this is longer than {} tokens: ask again with a larger `budget`."
 _HELD_BACK = (
@@ -113,7 +118,8 @@ class SearchTrace:
     """Everything that one search computed; the answer and its explanation are made from it.
 
     `paths` says by which links a memory was reached; `unread` counts the candidates that were too far to be read; `least` is the
-    match score under which the question counts as not answered.
+    match score under which the question counts as not answered. `notes` say what part of the search failed; `remarks` are shown
+    beside them and leave the outcome as it is.
     """
 
     plan: Plan
@@ -130,6 +136,7 @@ class SearchTrace:
     unread: int
     least: float
     notes: Sequence[str]
+    remarks: Sequence[str]
     spent: Mapping[str, float]
 
     @property
@@ -142,7 +149,12 @@ class SearchTrace:
 
     @property
     def scale(self) -> float:
-        """The factor of all scores that are shown: the support of the answer. It leaves the order as it is."""
+        """The factor of all scores that are shown: the support of the answer. It leaves the order as it is.
+
+        A lone candidate that matches has nothing to be compared with: its score is 1.0, however candidates are fused.
+        """
+        if len(self.ranking.keys) == 1 and self.best >= self.least and self.ranking.scores[0] > 0.0:
+            return 1.0 / float(self.ranking.scores[0])
         support = self.answerability.support
         return support if support is not None and ASSISTANT in self.ranking.parts else 1.0
 
@@ -170,6 +182,7 @@ class Searcher:
         self._live = live
         self._env = env
         self._reranker = reranker
+        self._reranker_rests_until = 0.0
         self.tuning = Tuning()
         # The text arm reads while the question is encoded: both release the interpreter lock.
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="engram-recall")
@@ -212,12 +225,20 @@ class Searcher:
         explanation = explain.of_candidate(trace.ranking, trace.decisions, memory, trace.scale, trace.paths)
         if explanation is not None:
             return explanation
-        where = trace.plan.where
-        if has_columns(where) and (reason := explain.filtered(where, memory)):
+        if reason := self._filtered(reader, trace.plan.where, memory):
             return Explanation(id=memory.id, stage=Stage.FILTER, reason=reason)
-        if not has_columns(where) and memory.key not in self._store.memories.keys_having(reader, where):
-            return Explanation(id=memory.id, stage=Stage.FILTER, reason="the filters, or the moment asked about, exclude it")
         return explain.not_a_candidate(trace.arms, memory, self._arms.cosine(reader, trace.vector, memory.key), planned.terms)
+
+    def _filtered(self, reader: Reader, where: Filter, memory: Memory) -> str:
+        """Return the part of a filter that excludes this memory, as a sentence; "" if none does."""
+        if has_columns(where):
+            return explain.filtered(where, memory)
+        for condition, names in read_conditions(where).items():
+            alone = Filter(statuses=(), **{condition: names})  # type: ignore[arg-type]
+            if not self._store.edges.passing(reader, [memory.key], alone):
+                return explain.NOT_READ[condition]
+        passes = memory.key in self._store.memories.keys_having(reader, where)
+        return "" if passes else "the filters, or the moment asked about, exclude it"
 
     @property
     def background(self) -> float:
@@ -286,6 +307,8 @@ class Searcher:
             trace = self._search_once(reader, deeper, vector, text_arms, notes, watch, settings)
         if not trace.hits and not notes:
             self._arms.note_missing_vectors(reader, notes)
+        if not trace.hits and (unknown := unknown_names(self._store, reader, planned.where)):
+            trace = replace(trace, remarks=(*trace.remarks, *unknown))
         if not trace.hits and any(decision.stage is Stage.BUDGET for decision in trace.decisions):
             notes.append(_TOO_LONG.format(query.budget))
         return trace
@@ -321,10 +344,12 @@ class Searcher:
             arms, by_arm, ranking, paths = self._fuse(reader, planned, vector, arms, settings)
             ranking = self._score_by_traits(reader, planned, ranking, settings)
         with watch.stage("fetch"):
-            candidates = self._fetch_candidates(reader, planned, vector, ranking, settings)
+            candidates = self._fetch_candidates(reader, planned, vector, ranking, paths, settings)
         with watch.stage("rerank"):
             ranking = score(ranking, planned, CandidateFacts(memories=candidates.memories), settings)
-            ranking, rerank = self._rerank(reader, planned, ranking, candidates.memories, settings, notes)
+            remarks: list[str] = []
+            ranking, rerank = self._rerank(reader, planned, ranking, candidates.memories, settings, remarks)
+            ranking = self._skills_first(planned, ranking, candidates.allowed)
         with watch.stage("select"):
             kinds = (SUPERSEDES, OUTDATES, DERIVED, CONTRADICTS)
             links = self._store.edges.among(reader, list(candidates.memories), kinds) if candidates.memories else []
@@ -345,6 +370,7 @@ class Searcher:
             unread=candidates.unread,
             least=least_score(ranking, settings),
             notes=notes,
+            remarks=remarks,
             spent=watch.spent,
         )
 
@@ -398,6 +424,16 @@ class Searcher:
         return ranking.with_first(keys, newest(ranking.scores[: len(keys)], vectors, moments, speakers, least_cosine))
 
     @staticmethod
+    def _skills_first(planned: Plan, ranking: Ranking, memories: Mapping[int, Memory]) -> Ranking:
+        """Put the skills that match first if the question asks how to do something, and behind them what warns of it."""
+        if planned.analysis.intent is not Intent.PROCEDURAL:
+            return ranking
+        matches = dict(zip(ranking.keys.tolist(), match_scores(ranking).tolist(), strict=True))
+        head = [memories[key] for key in ranking.keys.tolist() if key in memories]
+        order = skills_first(head, [matches[memory.key] for memory in head])
+        return ranking.with_first([memory.key for memory in head], order)
+
+    @staticmethod
     def _rivals_in_order(ranking: Ranking, memories: Mapping[int, Memory], links: Sequence[tuple[int, int, str]]) -> Ranking:
         """Put each challenged memory behind the one that may replace it (R11)."""
         rivals = [
@@ -411,13 +447,29 @@ class Searcher:
         return ranking.with_first(head, rivals_in_order(head, rivals))
 
     def _fetch_candidates(
-        self, reader: Reader, planned: Plan, vector: Vectors | None, ranking: Ranking, settings: Settings
+        self,
+        reader: Reader,
+        planned: Plan,
+        vector: Vectors | None,
+        ranking: Ranking,
+        paths: Mapping[int, LinkPath],
+        settings: Settings,
     ) -> FetchedCandidates:
-        """Read the candidates above the threshold; where an excluded one set the threshold, set it anew without it."""
+        """Read the candidates above the threshold; where an excluded one set the threshold, set it anew without it.
+
+        If the question asks why, the causes of a candidate above the threshold are read too: they seldom share its words.
+        """
         excluded: Set[int] = frozenset()
         while True:
             threshold = match_threshold(ranking, excluded, planned, settings)
-            memories, digests, unread = self._fetch(reader, planned, ranking, threshold, settings)
+            near, causes = ranking.keys, frozenset[int]()
+            if threshold is not None and not planned.whole:
+                near = near[match_scores(ranking) >= threshold]
+            if planned.analysis.intent is Intent.CAUSAL:
+                above = set(near.tolist())
+                causes = frozenset(key for key, path in paths.items() if path.is_causal and path.start in above)
+                near = ranking.keys[np.isin(ranking.keys, [*above, *causes])]
+            memories, digests = self._fetch(reader, planned, near, settings)
             left_out = with_duplicates(self._suppressed(reader, planned, vector, memories, settings), digests)
             flagged = frozenset(key for key, memory in memories.items() if settings.guard_injection and is_flagged(memory))
             if left_out.keys() | flagged <= excluded:
@@ -426,16 +478,14 @@ class Searcher:
                     digests=digests,
                     suppressed=left_out,
                     flagged=flagged,
-                    unread=unread,
+                    unread=len(ranking.keys) - len(near),
                     threshold=threshold,
+                    causes=causes,
                 )
             excluded = left_out.keys() | flagged
 
-    def _fetch(
-        self, reader: Reader, planned: Plan, ranking: Ranking, threshold: float | None, settings: Settings
-    ) -> tuple[dict[int, Memory], dict[int, bytes], int]:
-        """Read candidates, best first, until enough of them say different things; also count those below the threshold."""
-        near = ranking.keys if threshold is None or planned.whole else ranking.keys[match_scores(ranking) >= threshold]
+    def _fetch(self, reader: Reader, planned: Plan, near: Keys, settings: Settings) -> tuple[dict[int, Memory], dict[int, bytes]]:
+        """Read candidates, best first, until enough of them say different things."""
         memories: dict[int, Memory] = {}
         digests: dict[int, bytes] = {}
         size = len(near) if planned.whole else planned.most * 5 // 4 + 10
@@ -447,7 +497,7 @@ class Searcher:
             digests |= {memory.key: identity_of(memory) for memory in page}
             if len(set(digests.values())) >= planned.most:
                 break
-        return memories, digests, len(ranking.keys) - len(near)
+        return memories, digests
 
     def _suppressed(
         self, reader: Reader, planned: Plan, vector: Vectors | None, memories: Mapping[int, Memory], settings: Settings
@@ -467,19 +517,16 @@ class Searcher:
         ranking: Ranking,
         memories: Mapping[int, Memory],
         settings: Settings,
-        notes: list[str],
+        remarks: list[str],
     ) -> tuple[Ranking, str]:
         """Reorder the first candidates by a reranking model and for diversity, if these are on; return the methods used, too."""
         method = settings.fusion
         head = [key for key in ranking.keys.tolist() if key in memories]
         if self._reranker is not None and head:
             top = head[: planned.weights.rerank_top]
-            try:
-                opinions = self._reranker.score(planned.query.text, [memories[key].text for key in top])
-            except EmbeddingError as error:
-                notes.append(f"{error.code}: the reranking model did not answer: the order is the one before it.")
-            else:
-                ranking = ranking.with_first(top, by_opinion(ranking.scores_of(top), opinions, planned.weights.rerank_weight))
+            scores = self._opinions(self._reranker, planned.query.text, [memories[key].text for key in top], remarks)
+            if scores is not None:
+                ranking = ranking.with_first(top, by_opinion(ranking.scores_of(top), scores, planned.weights.rerank_weight))
                 method += f"+{self._reranker.name}"
         if settings.diversity and head:
             vectors = self._arms.vectors_of(reader, head)
@@ -487,6 +534,23 @@ class Searcher:
                 ranking = ranking.with_first(head, mmr(ranking.scores_of(head), vectors, settings.diversity))
                 method += "+mmr"
         return ranking, method
+
+    def _opinions(
+        self, reranker: Reranker, question: str, texts: Sequence[str], remarks: list[str]
+    ) -> npt.NDArray[np.float32] | None:
+        """Return the reranking model's scores; None, with a remark, if it fails. One that was too slow rests for a while."""
+        if self._env.monotonic() < self._reranker_rests_until:
+            remarks.append(_UNRANKED.format("E2001", "was too slow for an earlier question and rests"))
+            return None
+        try:
+            return opinions(reranker, question, texts, _RERANK_S, self._env.monotonic)
+        except EmbeddingError as error:
+            remarks.append(_UNRANKED.format(error.code, "did not answer"))
+        except SearchTimeout as error:
+            check_deadline("candidates were reranked")  # of the caller
+            self._reranker_rests_until = self._env.monotonic() + _RERANKER_RESTS_S
+            remarks.append(_UNRANKED.format(error.code, "was too slow"))
+        return None
 
     # ── the answer ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -506,7 +570,7 @@ class Searcher:
         withheld = trace.unread + sum(decision.stage in _WITHHELD for decision in trace.decisions)
         near = max(trace.least, best * trace.plan.weights.recall_floor)
         attacks = sum(decision.stage is Stage.FLAGGED and matches[decision.position] >= near for decision in trace.decisions)
-        notes = (*trace.notes, *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []))
+        notes = (*trace.notes, *trace.remarks, *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []))
         outcome = _outcome(trace, withheld)
         return Recall(hits, outcome, _quality(trace, hits), withheld, tuple(dict.fromkeys(notes)))
 

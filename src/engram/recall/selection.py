@@ -56,7 +56,7 @@ class FetchedCandidates:
     """The candidates that were read, and what selection needs to know of them.
 
     `digests` are equal where two memories say the same; `suppressed` says until when a candidate is left out; `unread` counts the
-    candidates below the threshold; `threshold` is the match score that a hit needs, or None.
+    candidates below the threshold; `threshold` is the match score that a hit needs, or None; `causes` need none.
     """
 
     memories: Mapping[int, Memory]
@@ -65,6 +65,7 @@ class FetchedCandidates:
     flagged: frozenset[int]
     unread: int
     threshold: float | None
+    causes: frozenset[int] = frozenset()
 
     @property
     def allowed(self) -> Mapping[int, Memory]:
@@ -117,7 +118,7 @@ def select(ranking: Ranking, candidates: FetchedCandidates, links: Links, plan: 
         else:
             answer.digests.add(candidates.digests[key])
             match = float(matches[position])
-            if candidates.threshold is not None and match < candidates.threshold:
+            if candidates.threshold is not None and match < candidates.threshold and key not in candidates.causes:
                 stage, reason = Stage.THRESHOLD, "it is too far from the question"
                 score, needed = match, candidates.threshold
             else:

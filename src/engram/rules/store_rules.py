@@ -43,11 +43,28 @@ class MemoryRules:
 
         return told(text, speaker, category)
 
+    def languages(self, text: str) -> tuple[str, str]:
+        """Return the code of the language of a text, empty for English and where it is not sure, and the programming language
+        that it is about, empty if there is none."""
+        from engram.text.language import language_of  # late, as the module says
+        from engram.text.metadata import programming_language
+
+        language = language_of(text)
+        return ("" if language == "en" else language), programming_language(text)
+
     def folded(self, name: str) -> str:
         """Return a name in the form in which names are compared."""
         from engram.text.english.entities import folded  # late, as the module says
 
         return folded(name)
+
+    def technology(self, name: str) -> str:
+        """Return the folded name that a technology is kept under: "postgresql" for "Postgres"."""
+        from engram.text.english.entities import folded  # late, as the module says
+        from engram.text.english.gazetteer import TECHNOLOGIES
+
+        plain = folded(name)
+        return TECHNOLOGIES.get(plain, plain)
 
     def are_assistants(self, speakers: Iterable[str]) -> bool:
         """True if there are speakers and all of them are assistants."""

@@ -147,12 +147,19 @@ class TextRules(Protocol):
     def informativeness(self, text: str, speaker: str, category: str) -> tuple[float, int]:
         """Return how much a text says, about −1 to 2, and the number of names and titles in it, counted to 3."""
 
-
-class StoreRules(TextRules, Protocol):
-    """The rules that a store applies while it writes."""
+    def languages(self, text: str) -> tuple[str, str]:
+        """Return the code of the language of a text, empty for English and where it is not sure, and the programming language
+        that it is about, empty if there is none."""
 
     def folded(self, name: str) -> str:
         """Return a name in the form in which names are compared."""
+
+    def technology(self, name: str) -> str:
+        """Return the folded name that a technology is kept under: "postgresql" for "Postgres"."""
+
+
+class StoreRules(TextRules, Protocol):
+    """The rules that a store applies while it writes."""
 
     def are_assistants(self, speakers: Iterable[str]) -> bool:
         """True if there are speakers and all of them are assistants."""

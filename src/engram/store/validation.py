@@ -20,6 +20,7 @@ from engram.values.edges import Edge
 from engram.values.frozen import replace
 from engram.values.identity import SCOPE_DIMENSIONS, Scope, Sensitivity, Source, scope_values
 from engram.values.memories import Kind, Memory, Status
+from engram.values.query import READ_FIELDS, Filter
 from engram.values.turns import Turn
 
 if TYPE_CHECKING:
@@ -104,11 +105,26 @@ def check_period(since: datetime | None, until: datetime | None) -> None:
             raise InvalidQuery(f"{name!r} must be a datetime.")
 
 
-def check_filter(kinds: Iterable[object], statuses: Iterable[object], since: datetime | None, until: datetime | None) -> None:
-    check_period(since, until)
-    for name, given, known in (("kind", kinds, tuple(Kind)), ("status", statuses, tuple(Status))):
+def check_filter(where: Filter) -> None:
+    check_period(where.since, where.until)
+    for name, given, known in (("kind", where.kinds, tuple(Kind)), ("status", where.statuses, tuple(Status))):
         if any(value not in known for value in given):
             raise InvalidQuery(f"there is no such {name}.", way_out=f"Use one of {', '.join(known)}.")
+    for name in READ_FIELDS:
+        _check_names(name, getattr(where, name))
+
+
+def _check_names(field: str, names: object) -> None:
+    """Check the names of one condition on what was read from the words of memories."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise InvalidQuery(f"{field!r} must be several texts, not a {type(names).__name__}.", way_out=f"Pass `{field}=(…,)`.")
+    if len(names) > _ATTRIBUTES:
+        raise InvalidQuery(f"{field!r} takes at most {_ATTRIBUTES} texts.", way_out="Ask in several steps.")
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or _half_character(name) is not None:
+            raise InvalidQuery(f"each of {field!r} must be a text with a word in it.", way_out="Leave it out to allow all.")
+        if len(name.encode()) > _NAME_BYTES:
+            raise InvalidQuery(f"a text in {field!r} has at most {_NAME_BYTES} bytes.", way_out="Give the name alone.")
 
 
 def check_name(what: str, name: str, settings: Settings, *, plainly: bool = False) -> None:

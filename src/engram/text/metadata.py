@@ -30,6 +30,9 @@ _LANGUAGES = {ending: words.split()[0] for words in _ENDINGS.split("|") for endi
 """Programming languages by the endings of their files, and by their names."""
 _FENCED = {"python3": "python", "node": "javascript", "golang": "go", "csharp": "c#"}
 _PLAIN_WORDS = frozenset({"c", "r", "go", "html", "css", "sql", "shell"})
+_NAMES = "|".join(re.escape(name) for name in sorted(set(_LANGUAGES.values()) - _PLAIN_WORDS, key=len, reverse=True))
+_NAMED = re.compile(rf"(?<![\w./-])(?:{_NAMES})(?![\w+#])", re.IGNORECASE)
+_CODE_HINT = re.compile(rf"```|\w\.[a-zA-Z]|{_NAMES}", re.IGNORECASE)
 
 _TOPIC_WORDS = """
     software code program deploy server database bug compiler api release branch commit test script library cluster container
@@ -86,7 +89,7 @@ def metadata(text: str, said_at: datetime | None = None, speaker: str = "") -> M
         paths=found.get(FILE, ()),
         dates=tuple(dict.fromkeys(_dates(bare, said_at))) if said_at is not None else (),
         urls=urls,
-        language=_language(text, found.get(FILE, ()), found.get(TECHNOLOGY, ())),
+        language=programming_language(text),
         sentiment=affect(bare).valence,
         topics=_topics(bare),
     )
@@ -109,15 +112,21 @@ def _days(first: date, last: date, *, whole: bool) -> str:
     return first.isoformat() if until <= first else f"{first.isoformat()}/{until.isoformat()}"
 
 
-def _language(text: str, paths: tuple[str, ...], technologies: tuple[str, ...]) -> str:
-    """Return the programming language of a code block, else of a file that is named, else one that is named itself."""
+def programming_language(text: str) -> str:
+    """Return the programming language of a code block, else of a file that is named, else one that is named itself; or ""."""
+    if not _CODE_HINT.search(text):
+        return ""
+    from engram.text.english.entities import files  # late, as above
+    from engram.text.english.gazetteer import is_technology
+
     for fenced in map(str.lower, _FENCE.findall(text)):
         if (name := _FENCED.get(fenced) or _LANGUAGES.get(fenced)) is not None:
             return name
-    endings = (path.rpartition(".")[2].lower() for path in paths)
+    bare = _URL.sub(" ", text)
+    endings = (path.rpartition(".")[2].lower() for path in files(bare))
     of_file = next((_LANGUAGES[ending] for ending in endings if ending in _LANGUAGES), "")
-    named = (_LANGUAGES.get(name.lower(), "") for name in technologies if name.lower() not in _PLAIN_WORDS)
-    return of_file or next(filter(None, named), "")
+    named = (name.lower() for name in _NAMED.findall(bare) if is_technology(name))
+    return of_file or next(named, "")
 
 
 def _topics(text: str) -> tuple[str, ...]:

@@ -316,10 +316,11 @@ class StatusChange:
 
 @frozen
 class Page(ValueSequence[Memory]):
-    """A page of a listing, and the cursor of the next page (None at the end)."""
+    """A page of a listing, the cursor of the next page (None at the end), and notes on names of the filter that nothing has."""
 
     memories: tuple[Memory, ...]
     cursor: str | None
+    notes: tuple[str, ...] = ()
 
     @property
     def _members(self) -> tuple[Memory, ...]:

@@ -20,6 +20,12 @@ class Filter:
     `without`: categories that are not wanted. `as_of`: only what was known at that moment, by the status it had then. `scope`:
     only what names these places, whatever else it names; it narrows what is visible and never widens it. `fresh`: of recall,
     without what has faded (`rules/lifecycle.py`); a listing shows it still.
+
+    The last six are what was read from the words (R21): each takes names of which one must fit. `people`, `technologies`,
+    `files`: what a memory mentions, by any name that it is known by; a file also by the end of its path. A sealed memory lists no
+    names and does not fit. `languages`: the code of the language that it is written in ("de"; "en" where none was recognized), or
+    the programming language that it is about ("python"). `topics`: its category, or the subject of the talk that it belongs to.
+    `speakers`: who said it.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -32,6 +38,21 @@ class Filter:
     as_of: datetime | None = None
     scope: Scope = _ANYWHERE
     fresh: bool = False
+    people: tuple[str, ...] = ()
+    technologies: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    speakers: tuple[str, ...] = ()
+
+
+READ_FIELDS = ("people", "technologies", "files", "languages", "topics", "speakers")
+"""The fields of a filter on what was read from the words of memories."""
+
+
+def read_conditions(where: Filter) -> dict[str, tuple[str, ...]]:
+    """Return the conditions of a filter on what was read from the words of memories, by field; only those that are set."""
+    return {name: tuple(values) for name in READ_FIELDS if (values := getattr(where, name))}
 
 
 @frozen
@@ -88,5 +109,5 @@ class Hop(NamedTuple):
 def is_narrow(where: Filter) -> bool:
     """Does a filter ask for more than a status? Then few memories usually pass."""
     moments = (where.since, where.until, where.as_of)
-    named = where.scope != Scope()
+    named = where.scope != Scope() or bool(read_conditions(where))
     return bool(where.kinds or where.categories or where.without or where.attributes or named or any(moments))

@@ -48,7 +48,13 @@ class Why:
 
 @frozen
 class Hit:
-    """A memory in an answer, with its reasons. `score` is its similarity times the support of the answer."""
+    """A memory in an answer, with its reasons.
+
+    `score` orders the hits of one answer. By the default fusion it is the sum of the parts that `why` names, in standard
+    deviations above unrelated memories, times the support of the answer: it has no upper bound, and is below 0 for what is
+    further away than most. By reciprocal ranks it is 1.0 for what leads every arm. A lone candidate that matches has 1.0 by both.
+    To compare hits of different questions, use `trust`.
+    """
 
     memory: Memory
     score: float

@@ -8,6 +8,7 @@ from datetime import datetime
 from engram.context.window import ContextWindow
 from engram.text.transcripts import OpenAI
 from engram.types import Turn
+from engram.values.query import Filter
 from engram.verbs.view import View
 
 
@@ -21,13 +22,23 @@ def context(
     now: datetime | None = None,
     profile: str = "chat",
     mode: str | None = None,
+    filters: Filter | None = None,
 ) -> ContextWindow:
     """Build the prompt for a message: memories and history within a token budget, with every token accounted for.
 
     history: earlier turns, as `Turn`s or as messages with `role` and `content`; system messages go before all else.
     model: its window and tokenizer count. budget: tokens of the whole; by default what the model has room for. profile: how it
-    is divided (chat, task, cron, orchestrator, swarm, flow). mode: how much is shown unasked (minimal, standard, deep).
+    is divided (chat, task, cron, orchestrator, swarm, flow). mode: how much is shown unasked (minimal, standard, deep). filters:
+    conditions on the memories that are recalled.
     """
     return view.vault.context_builder.build(
-        view.reader, message, model=model, budget=budget, history=history, now=now, profile=profile, mode=mode
+        view.reader,
+        message,
+        model=model,
+        budget=budget,
+        history=history,
+        now=now,
+        profile=profile,
+        mode=mode,
+        filters=filters or Filter(),
     )

@@ -9,8 +9,10 @@ from functools import partial
 from engram.capture.reports import report_from_text, report_to_text
 from engram.errors import InvalidContent, InvalidQuery
 from engram.log import Log
+from engram.recall.unknown_names import unknown_names
 from engram.store.receipts import ReceiptRequest
 from engram.types import Kind, Memory, Page, Report, Scope, Sensitivity, Source, Status, StatusChange, Turn, Version
+from engram.values.frozen import replace
 from engram.values.memories import VALID
 from engram.values.query import Filter
 from engram.verbs.view import View, id_of, ids_of
@@ -190,7 +192,8 @@ def list_(
         until=until,
         attributes=attributes or None,
     )
-    return view.vault.store.memories.page(view.reader, limit=limit, cursor=cursor, where=where)
+    page = view.vault.store.memories.page(view.reader, limit=limit, cursor=cursor, where=where)
+    return page if page.memories else replace(page, notes=unknown_names(view.vault.store, view.reader, where))
 
 
 def words(view: View, memory_id: str) -> Sequence[Turn]:

@@ -28,6 +28,7 @@ from engram.rules.working import WorkingLimits
 from engram.settings import LiveSettings, Settings
 from engram.types import Reader, Recall, Turn
 from engram.values.frozen import frozen, mutable, replace
+from engram.values.query import is_narrow
 from engram.working.memory import Working
 from engram.working.sets import WorkingSets
 
@@ -147,7 +148,8 @@ class Prefetcher:
         limit = self._note_request(reader, asked)
         state = self._state(reader, asked.now)
         result = still_valid(self._results.get(reader), state, limit, state.settings.anticipate_s)
-        if result is None or not dependence:  # a self-contained message is encoded and searched by words in parallel
+        # A self-contained message is encoded and searched by words in parallel; what was prefetched has passed no filter.
+        if result is None or not dependence or is_narrow(asked.where):
             return searcher.recall_uncounted(reader, asked)
         query = topic if topic is not None else searcher.vector_of(asked)
         if query is None or not matches(result, query, searcher.background, self._live.tuned(WorkingLimits).anticipated):

@@ -18,14 +18,14 @@ from engram.guard.visibility import Visibility
 from engram.index.vectors.matrix import Allowed, Column, Keys, Mask, Numbers, Rows
 from engram.values.frozen import frozen
 from engram.values.identity import Scope
-from engram.values.query import Filter
+from engram.values.query import Filter, read_conditions
 
 _ANYWHERE = Scope()
 
 
 def has_columns(where: Filter) -> bool:
     """Return True if the index has columns for all conditions of a filter; else the store must find the keys."""
-    return not where.attributes and where.as_of is None and where.scope == _ANYWHERE
+    return not where.attributes and where.as_of is None and where.scope == _ANYWHERE and not read_conditions(where)
 
 
 @frozen

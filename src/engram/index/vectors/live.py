@@ -235,7 +235,7 @@ class LiveIndex:
     ) -> tuple[LoadedIndex | None, Allowed | None]:
         """Return the up-to-date index and the mask of the rows that this reader may find."""
         if not has_columns(where) and within is None:
-            raise InvalidQuery("the index cannot filter by attributes or a past time; pass the keys that the store found.")
+            raise InvalidQuery("the index cannot filter by attributes, names or a past time; pass the keys that the store found.")
         self._wait_briefly()
         condition, latest = RowFilter.of(readable(reader), where), self._source.changes.latest(self._owner)
         with self._lock:

@@ -82,6 +82,8 @@ def _listed(result: CommandResult) -> None:
     if not page.memories:
         hint = "" if result.everything else " With --all, every scope is looked at."
         result.caller.remark("There is nothing to list here." + hint)
+    for note in page.notes:
+        result.caller.remark(f"note: {note}")
     if page.cursor is not None:
         result.caller.remark(f"There are more: --cursor {page.cursor}")
 

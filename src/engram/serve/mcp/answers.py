@@ -39,7 +39,7 @@ _SHOWN: Mapping[type, tuple[str, ...]] = {
     Trust: ("composite",),
     Recall: ("hits", "outcome", "hidden", "notes"),
     ContextWindow: ("text", "tokens", "budget", "ids", "notes"),
-    Page: ("memories", "cursor"),
+    Page: ("memories", "cursor", "notes"),
     Report: ("operation", "ids", "counts", "notes"),
     Evidence: ("question", "why", "outcome", "hits", "missing", "parts"),
     Reasoning: ("evidence", "gaps", "calls", "notes"),
@@ -170,7 +170,7 @@ def _recall_text(recall: Recall) -> str:
 
 
 def _page_text(page: Page) -> str:
-    lines = fence("\n".join(line(memory) for memory in page)) if page.memories else "No memories match."
+    lines = fence("\n".join(line(memory) for memory in page)) if page.memories else "\n".join(("No memories match.", *page.notes))
     return f"{lines}\nMore: cursor {page.cursor}" if page.cursor else lines
 
 

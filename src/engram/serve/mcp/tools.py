@@ -16,6 +16,7 @@ from engram.serve.operations import OPERATIONS, Effect, Operation, limits, read,
 from engram.serve.operations.schema import Schema, input_schema
 from engram.types import Reader, Role
 from engram.values.frozen import field, frozen
+from engram.values.query import READ_FIELDS
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -117,7 +118,7 @@ _CORE = (
         "Find what is known. Use it before answering anything that may hang on earlier sessions: the user, people, projects, "
         "decisions, preferences. Ask in plain words. `outcome` says whether nothing is known (nothing_known), nothing is near "
         f"enough (below_threshold) or the search was impaired (degraded). {DATA}",
-        ("query", "limit", "budget", "since", "until", "categories", "as_of"),
+        ("query", "limit", "budget", "since", "until", "categories", "as_of", *READ_FIELDS),
         _budget,
         {"query": "A question or a topic, in plain words.", "budget": _BUDGET, **_SPAN, "as_of": "Answer as memory stood then."},
     ),
@@ -127,7 +128,7 @@ _CORE = (
         "Read up for a message",
         "Everything worth reading before you answer a message, packed into a token budget: what is being worked on and what is "
         f"remembered about it. Best once, at the start of a task; for a single fact use memory_search. {DATA}",
-        ("message", "budget"),
+        ("message", "budget", *READ_FIELDS),
         _budget,
         {"message": "What you were asked, or the task.", "budget": _BUDGET},
     ),
@@ -152,7 +153,7 @@ _CORE = (
         "memory_list",
         "List memories",
         f"Memories, newest first, a page at a time; to look something up use memory_search. {DATA}",
-        ("limit", "category", "kind", "status", "since", "until", "cursor"),
+        ("limit", "category", "kind", "status", "since", "until", *READ_FIELDS, "cursor"),
         lambda mem: {"limit": 20},
         {
             "limit": "How many at most; 20 if not given, fewer of long ones.",

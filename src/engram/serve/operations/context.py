@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from engram.context.window import ContextWindow
-from engram.serve.operations.operation import Arg, Operation
+from engram.serve.operations.operation import Arg, Files, Languages, Operation, People, Speakers, Technologies, Topics
 from engram.types import Turn
 from engram.values.frozen import frozen
+from engram.values.query import READ_FIELDS, Filter
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -23,11 +24,23 @@ class ContextInput:
     history: Annotated[
         tuple[Turn, ...], Arg("What was said before, in order: turns, or messages of `role` and `content`.", high=10_000)
     ] = ()
+    people: People = ()
+    technologies: Technologies = ()
+    files: Files = ()
+    languages: Languages = ()
+    topics: Topics = ()
+    speakers: Speakers = ()
 
 
 def context(mem: Engram, given: ContextInput) -> ContextWindow:
     return mem.context(
-        given.message, model=given.model, budget=given.budget, history=given.history, profile=given.profile, mode=given.mode
+        given.message,
+        model=given.model,
+        budget=given.budget,
+        history=given.history,
+        profile=given.profile,
+        mode=given.mode,
+        filters=Filter(**{name: getattr(given, name) for name in READ_FIELDS}),
     )
 
 

@@ -8,12 +8,28 @@ from typing import TYPE_CHECKING, Annotated
 
 from engram.errors import InvalidQuery, NotFound
 from engram.guard.visibility import require_owner
-from engram.serve.operations.operation import AnyStatus, Arg, Effect, Id, IdInput, Ids, Operation, UnchangedSince
+from engram.serve.operations.operation import (
+    AnyStatus,
+    Arg,
+    Effect,
+    Files,
+    Id,
+    IdInput,
+    Ids,
+    Languages,
+    Operation,
+    People,
+    Speakers,
+    Technologies,
+    Topics,
+    UnchangedSince,
+)
 from engram.text.metadata import Metadata, metadata
 from engram.types import Edge, Kind, Memory, Page, Report, Role, Sensitivity, Source, Status, StatusChange, Turn, Version
 from engram.values.frozen import field, frozen
 from engram.values.identity import strictest
 from engram.values.memories import VALID
+from engram.values.query import READ_FIELDS, Filter
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -163,23 +179,29 @@ class ListInput:
     attributes: Annotated[Mapping[str, str], Arg("Only what has these names and values.", high=64, flags=("--attribute",))] = (
         field(default_factory=dict)
     )
+    people: People = ()
+    technologies: Technologies = ()
+    files: Files = ()
+    languages: Languages = ()
+    topics: Topics = ()
+    speakers: Speakers = ()
     cursor: Annotated[str | None, Arg("Go on where the last page ended.")] = None
 
 
-_STATUSES = {"live": VALID, "any": None, **{status.value: (status,) for status in Status}}
+_STATUSES = {"live": VALID, "any": (), **{status.value: (status,) for status in Status}}
 
 
 def list_(mem: Engram, given: ListInput) -> Page:
-    return mem.list(
-        limit=given.limit,
-        kind=given.kind,
-        category=given.category,
+    filters = Filter(
+        kinds=(given.kind,) if given.kind else (),
+        categories=(given.category,) if given.category else (),
         since=given.since,
         until=given.until,
-        status=_STATUSES[given.status],
-        attributes=given.attributes,
-        cursor=given.cursor,
+        statuses=_STATUSES[given.status],
+        attributes=given.attributes or None,
+        **{name: getattr(given, name) for name in READ_FIELDS},
     )
+    return mem.list(limit=given.limit, cursor=given.cursor, filters=filters)
 
 
 @frozen

@@ -147,6 +147,18 @@ UnchangedSince = Annotated[
     datetime | None, Arg("The `updated_at` that it was read with: if it has another now, nothing is done.")
 ]
 
+People = Annotated[tuple[str, ...], Arg("What mentions these people only.", high=64, flags=("--person",))]
+Technologies = Annotated[tuple[str, ...], Arg("What mentions these technologies only.", high=64, flags=("--technology",))]
+Files = Annotated[tuple[str, ...], Arg("What mentions these files only, by their path or its end.", high=64, flags=("--file",))]
+Languages = Annotated[
+    tuple[str, ...],
+    Arg("In these languages only, by code (de), or about these programming languages (python).", high=64, flags=("--language",)),
+]
+Topics = Annotated[
+    tuple[str, ...], Arg("On these topics only: a category, or what the talk was about.", high=64, flags=("--topic",))
+]
+Speakers = Annotated[tuple[str, ...], Arg("What these said only.", high=64, flags=("--speaker",))]
+
 AnyStatus = Literal["live", "active", "challenged", "invalidated", "merged", "superseded", "archived", "any"]
 
 

@@ -6,11 +6,21 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from engram.serve.operations.operation import Arg, Budget, Operation
+from engram.serve.operations.operation import (
+    Arg,
+    Budget,
+    Files,
+    Languages,
+    Operation,
+    People,
+    Speakers,
+    Technologies,
+    Topics,
+)
 from engram.types import Explanation, Kind, Mode, Reasoning, Recall, Status
 from engram.values.frozen import field, frozen
 from engram.values.memories import VALID
-from engram.values.query import Filter
+from engram.values.query import READ_FIELDS, Filter
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -36,6 +46,12 @@ class QueryInput:
     attributes: Annotated[Mapping[str, str], Arg("Only what has these names and values.", high=64, flags=("--attribute",))] = (
         field(default_factory=dict)
     )
+    people: People = ()
+    technologies: Technologies = ()
+    files: Files = ()
+    languages: Languages = ()
+    topics: Topics = ()
+    speakers: Speakers = ()
 
     @property
     def filters(self) -> Filter:
@@ -47,6 +63,7 @@ class QueryInput:
             until=self.until,
             attributes=self.attributes or None,
             fresh=self.fresh,
+            **{name: getattr(self, name) for name in READ_FIELDS},
         )
 
 

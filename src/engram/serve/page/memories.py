@@ -24,7 +24,7 @@ _SUBJECTS = 6
 _LINKS = 24
 _VERSIONS = 20
 _SKILLS = 1000
-_FILTERS = ("kind", "category", "status", "layer", "of", "since", "until", "attribute")
+_FILTERS = ("kind", "category", "status", "layer", "of", "since", "until", "attribute", *recall.NAMES)
 
 
 # ── the first page ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -53,10 +53,11 @@ def remember(request: PageRequest) -> Redirect:
 def browse(request: PageRequest) -> PageView:
     """A page of the memories that fit the filters."""
     filters = {name: request.text(name) for name in _FILTERS}
-    memories, cursor = _page(request, filters, request.text("cursor"))
+    memories, cursor, notes = _page(request, filters, request.text("cursor"))
     values = {
         "filters": filters,
         "memories": memories,
+        "notes": notes,
         "cursor": cursor,
         "begun": bool(request.text("cursor")),
         "kinds": [kind.value for kind in Kind],
@@ -66,12 +67,13 @@ def browse(request: PageRequest) -> PageView:
     return PageView("memories.html", values)
 
 
-def _page(request: PageRequest, filters: Mapping[str, str], cursor: str) -> tuple[list[Memory], str | None]:
-    """Return a page of fitting memories and the cursor of the next.
+def _page(request: PageRequest, filters: Mapping[str, str], cursor: str) -> tuple[list[Memory], str | None, Sequence[str]]:
+    """Return a page of fitting memories, the cursor of the next, and notes on unknown names.
 
     The operation `list` cannot filter by layer or scope, so up to five of its pages are read for one page of those.
     """
     fitting: list[Memory] = []
+    notes: Sequence[str] = ()
     next_cursor: str | None = cursor
     for _ in range(_MAX_PAGES):
         page = request.call(
@@ -84,12 +86,13 @@ def _page(request: PageRequest, filters: Mapping[str, str], cursor: str) -> tupl
             until=request.day("until", end=True),
             attributes=_attribute(filters["attribute"]),
             cursor=next_cursor,
+            **recall.named(filters),
         )
         fitting += [memory for memory in page.memories if _fits(memory, filters)]
-        next_cursor = page.cursor
+        next_cursor, notes = page.cursor, page.notes
         if next_cursor is None or not (filters["layer"] or filters["of"]) or len(fitting) >= _PAGE:
             break
-    return fitting, next_cursor
+    return fitting, next_cursor, notes
 
 
 def _fits(memory: Memory, filters: Mapping[str, str]) -> bool:

@@ -9,7 +9,17 @@ from engram.serve.page.request import PageRequest, PageView
 from engram.types import Explanation, Kind, Mode, Recall
 
 _LEFT_OUT = 12
-FILTERS = ("kind", "category", "since", "until", "mode")
+NAMES = {
+    "person": "people",
+    "technology": "technologies",
+    "file": "files",
+    "language": "languages",
+    "topic": "topics",
+    "speaker": "speakers",
+}
+"""Fields of a form that filter by one name, and the arguments they become."""
+
+FILTERS = ("kind", "category", "since", "until", "mode", *NAMES)
 _MODEL = "claude-opus-4-6"
 
 
@@ -37,12 +47,18 @@ def search(request: PageRequest) -> PageView:
         "mode": filters["mode"],
         "since": request.day("since"),
         "until": request.day("until", end=True),
+        **named(filters),
     }
     recall: Recall = request.call("recall", explain=True, **arguments)
     values |= {"recall": recall, "others": request.memories([omitted.id for omitted in recall.left_out[:_LEFT_OUT]])}
     if why:
         values |= _explanation(request, why, arguments)
     return PageView("search.html", values)
+
+
+def named(filters: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the arguments of the filters by name that are set."""
+    return {argument: [filters[field]] for field, argument in NAMES.items() if filters[field]}
 
 
 def _explanation(request: PageRequest, id: str, arguments: Mapping[str, object]) -> dict[str, object]:

@@ -136,6 +136,15 @@ def register(connection: apsw.Connection, cipher: FieldCipher, key: DatabaseKey)
     def named(text: str, speaker: str, category: str) -> int:
         return informativeness(text, speaker, category)[1]
 
+    def languages(text: str) -> str:
+        return " ".join(key.text_rules.languages(text))
+
+    def folded(name: str) -> str:
+        return key.text_rules.folded(name)
+
+    def technology(name: str) -> str:
+        return key.text_rules.technology(name)
+
     def seal(tier: str, value: str, row: int, column: str) -> str:
         return value if tier == Sensitivity.CLEARTEXT else cipher.seal(value, f"{column}/{row}")
 
@@ -156,6 +165,7 @@ def register(connection: apsw.Connection, cipher: FieldCipher, key: DatabaseKey)
         "seal": (seal, 4), "unseal": (unseal, 3), "project": (cipher.project, 1), "straighten": (cipher.straighten, 1),
         "seal_side": (seal_side, 3), "unseal_side": (unseal_side, 2), "blind": (cipher.blind, 1),
         "mask": (mask, 1), "substance": (substance, 3), "named": (named, 3),
+        "languages": (languages, 1), "folded": (folded, 1), "technology": (technology, 1),
     }  # fmt: skip
     for name, (function, arguments) in functions.items():
         connection.create_scalar_function(name, function, arguments, deterministic=True)
@@ -273,6 +283,12 @@ def informativeness(connection: apsw.Connection, memory: Memory) -> tuple[float,
     said = (memory.text, memory.speaker, memory.category)
     found: list[Any] = connection.execute("SELECT substance(?1, ?2, ?3), named(?1, ?2, ?3)", said).fetchall()
     return found[0][0], found[0][1]
+
+
+def languages(connection: apsw.Connection, text: str) -> tuple[str, str]:
+    """Return the language of a text and the programming language that it is about, each empty if there is none."""
+    language, _, code = str(connection.execute("SELECT languages(?)", (text,)).get).partition(" ")
+    return language, code
 
 
 PAGE_BYTES = 4096

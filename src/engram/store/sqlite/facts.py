@@ -230,6 +230,7 @@ def _backfill_page(connection: apsw.Connection, rules: StoreRules, seen: Visibil
     ).fetchall()
     facts_read = connection.execute("SELECT 1 FROM meta WHERE name = ?", (_FACTS_READ,)).get
     for memory in memory_rows.by_keys(connection, seen, [row[0] for row in keys]):
+        memory_rows.put_languages(connection, memory.key, memory)
         if memory.tier is Sensitivity.CLEARTEXT:
             _backfill_mentions(connection, rules, memory)
         if not facts_read:
@@ -437,7 +438,7 @@ class Facts:
             return _related(connection, readable(reader), "predicate", [what], most)
 
     def backfill(self, reader: Reader, *, limit: int) -> int:
-        """Read the mentions and facts of a page of memories from releases that stored none; return how many were read.
+        """Read the mentions, facts and languages of a page of memories from releases that stored none; return how many.
 
         No memory is superseded by it.
         """

@@ -45,7 +45,7 @@ from engram.values.frozen import fields, replace
 from engram.values.health import Counts
 from engram.values.identity import Policy, Reader, scope_values
 from engram.values.memories import Memory, Page, Status, StatusChange, Version
-from engram.values.query import CandidateTraits, Filter
+from engram.values.query import CandidateTraits, Filter, read_conditions
 from engram.values.turns import Turn
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Memories:
         """Return the newest memories that pass a filter, newest first. Without the cursor of a page, for which a hook would have
         to load `cryptography` (10 ms)."""
         bounded(limit, self._gate.limits.page_limit, "a page")
-        check_filter(where.kinds, where.statuses, where.since, where.until)
+        check_filter(where)
         with self._gate.read(reader, "list") as connection:
             memories = page(connection, readable(reader), where, before=None, limit=limit)
         self._gate.note(reader, "list", count=len(memories))
@@ -93,7 +93,7 @@ class Memories:
     def page(self, reader: Reader, *, limit: int, cursor: str | None = None, where: Filter = Filter()) -> Page:
         """Return a page of memories, newest first. A cursor continues below the last key: inserts and deletions shift nothing."""
         bounded(limit, self._gate.limits.page_limit, "a page")
-        check_filter(where.kinds, where.statuses, where.since, where.until)
+        check_filter(where)
         about, secret = _listing("list", reader, where), self._gate.opened.cursor_key
         before = None if cursor is None else ciphers.open_cursor(cursor, about, secret)
         with self._gate.read(reader, "list") as connection:
@@ -333,7 +333,8 @@ def _listing(operation: str, reader: Reader, where: Filter) -> bytes:
     who = (*scope_values(reader.scope), reader.policy.value, reader.role.value)
     lists = [sorted(map(str, names)) for names in (where.kinds, where.categories, where.without, where.statuses)]
     times = [moment and to_micros(moment) for moment in (where.since, where.until, where.as_of)]
-    rest = sorted((where.attributes or {}).items()), scope_values(where.scope), where.fresh
+    named = {field: sorted(names) for field, names in read_conditions(where).items()}
+    rest = sorted((where.attributes or {}).items()), scope_values(where.scope), where.fresh, named
     return repr((operation, who, lists, times, rest)).encode("utf-8", "surrogatepass")
 
 

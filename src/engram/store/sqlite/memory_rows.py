@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from engram.errors import Conflict, NotFound
 from engram.guard.visibility import Visibility
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import rows
+from engram.store.sqlite.filter_names import CODE, LANGUAGE
 from engram.store.sqlite.rows import intern, micros
 from engram.store.sqlite.text_index import EARLIER_WORDING, index_words, indexed_text, surroundings_of, unindex_words
 from engram.store.sqlite.visibility import predicate
@@ -388,9 +389,20 @@ def _put_attributes(connection: apsw.Connection, key: int, memory: Memory) -> No
     held = dict(memory.attributes)
     if memory.affect != NEUTRAL:
         held[rows.AFFECT] = rows.affect_attribute(memory.affect)
+    _write_attributes(connection, key, memory, held)
+    put_languages(connection, key, memory)
+
+
+def put_languages(connection: apsw.Connection, key: int, memory: Memory) -> None:
+    """Store the language of a memory and the programming language that it is about, by which filters find it."""
+    found = zip((LANGUAGE, CODE), sealed.languages(connection, memory.text), strict=True)
+    _write_attributes(connection, key, memory, {name: language for name, language in found if language})
+
+
+def _write_attributes(connection: apsw.Connection, key: int, memory: Memory, held: Mapping[str, str]) -> None:
     if held:
         connection.executemany(
-            f"INSERT INTO attributes (memory, name, value) VALUES (?1, ?2, {_ATTRIBUTE})",
+            f"INSERT OR REPLACE INTO attributes (memory, name, value) VALUES (?1, ?2, {_ATTRIBUTE})",
             ((key, name, value, memory.tier) for name, value in held.items()),
         )
 

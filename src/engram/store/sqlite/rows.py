@@ -12,6 +12,8 @@ import apsw
 
 from engram.env import from_micros, to_micros
 from engram.store.sqlite import connection as sealed
+from engram.store.sqlite import filter_names
+from engram.store.sqlite.filter_names import CODE, LANGUAGE
 from engram.values.identity import SCOPE_DIMENSIONS, Scope, Sensitivity, Source, scope_values
 from engram.values.memories import NEUTRAL, NO_ATTRIBUTES, Affect, Kind, Memory, Status
 from engram.values.query import Filter
@@ -47,12 +49,6 @@ AFFECT = "engram:affect"
 
 _AT_ONCE = 500
 """Keys per statement: well under SQLite's limit on parameters, and few distinct statements to keep prepared."""
-
-_SEALED = f"seal('{Sensitivity.SENSITIVE}', ?, 0, ?)"
-
-_SHUT = sealed.write_side("attributes", "value", "?", f"'{Sensitivity.SENSITIVE}'", ("?",))
-"""SQL of the sealed forms of an attribute's value, by older releases and by this one: equal for all memories, so that a filter
-finds them."""
 
 _STATUS_THEN = """coalesce(
     (SELECT new FROM status_history WHERE memory = {alias}.key AND at <= ? ORDER BY number DESC LIMIT 1),
@@ -108,7 +104,11 @@ def _refs(connection: apsw.Connection, keys: Sequence[Any]) -> dict[Any, tuple[s
 
 
 def _memory(row: tuple[Any, ...], attributes: dict[str, str] | None, refs: tuple[str, ...]) -> Memory:
-    affect = affect_of(attributes.pop(AFFECT, None)) if attributes else NEUTRAL
+    affect = NEUTRAL
+    if attributes:
+        affect = affect_of(attributes.pop(AFFECT, None))
+        for name in (LANGUAGE, CODE):  # for filters only
+            attributes.pop(name, None)
     return Memory(
         key=row[0],
         id=row[1],
@@ -151,8 +151,8 @@ def _memory(row: tuple[Any, ...], attributes: dict[str, str] | None, refs: tuple
     )
 
 
-def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
-    """Return a filter as SQL on `memories`, beginning with AND, and its values."""
+def conditions(where: Filter, alias: str = "m", *, probe: bool = False) -> tuple[str, list[Value]]:
+    """Return a filter as SQL on `memories`, beginning with AND, and its values. probe: another index finds the rows."""
     parts: list[str] = []
     values: list[Value] = []
     for column, chosen, way in (
@@ -178,9 +178,9 @@ def conditions(where: Filter, alias: str = "m") -> tuple[str, list[Value]]:
     if where.until is not None:
         parts.append(f"{when} < ?")
         values.append(to_micros(where.until))
-    for name, value in (where.attributes or {}).items():
-        parts.append(f"{alias}.key IN (SELECT memory FROM attributes WHERE name = ? AND value IN (?, {_SEALED}, {_SHUT}))")
-        values.extend((name, value, value, f"attribute/{name}", value, name))
+    for condition, given in filter_names.conditions(where, alias, probe=probe):
+        parts.append(condition)
+        values.extend(given)
     if named := [
         (dimension, value) for dimension, value in zip(SCOPE_DIMENSIONS, scope_values(where.scope), strict=True) if value
     ]:

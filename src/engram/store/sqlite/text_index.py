@@ -58,7 +58,8 @@ class TextIndex:
             return []
         bounded(limit, self._gate.limits.page_limit, "a search")
         with self._gate.read(reader, "search") as connection:
-            condition, narrow, around = rows.conditions(where), query.is_narrow(where), self._gate.limits.around_weight
+            condition, narrow = rows.conditions(where, probe=True), query.is_narrow(where)
+            around = self._gate.limits.around_weight
             hits = search_text(connection, readable(reader), condition, terms, limit, around, narrow=narrow)
             found = [TextHit(key, score) for key, score in hits]
         self._gate.note(reader, "search", count=len(found), digest=self._gate.audit.digest(" ".join(terms)))

@@ -200,6 +200,11 @@ def _put(found: dict[str, Mention], mention: Mention) -> None:
         found[key] = mention
 
 
+def files(text: str) -> list[str]:
+    """Return the files that a text names, in their order."""
+    return [match.group().rstrip(".") for match in _FILE.finditer(text)] if _FILE_HINT.search(text) else []
+
+
 def folded(name: str) -> str:
     """A name as it is compared: case, spacing, a leading "the" and a possessive do not matter."""
     plain = " ".join(name.casefold().replace("’", "'").split()).strip(".,;:!?\"'`()")
