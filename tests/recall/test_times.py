@@ -160,21 +160,23 @@ def test_what_happened_in_a_month_lists_the_memories_of_that_month(talk: Engram)
 
 def test_a_matter_is_looked_for_in_the_period_only(talk: Engram) -> None:
     with talk:
-        assert told(talk.recall("What did I do with the bicycle in September?")) == [TALK[2][1]]
+        september = talk.recall("What did I do with the bicycle in September?")
+        assert TALK[2][1] in texts(september)[0]
+        assert set(told(september)) <= {text for at, text in TALK if at.startswith("2023-09")}
         assert told(talk.recall("What did I do with the bicycle in August?", limit=1)) == [TALK[0][1]]
 
 
 def test_what_lies_outside_comes_after_a_note(talk: Engram) -> None:
     with talk:
         answer = talk.recall("Did I paint the kitchen walls in September?")
-        assert TALK[6][1] in texts(answer)[-1] or told(answer) == [TALK[6][1]]
+        assert TALK[6][1] in told(answer)
         assert "of other times" in answer.notes[0]
         assert answer.outcome is Outcome.ANSWERED, "a note on time is no failure"
 
 
 def test_an_event_bounds_the_answer_and_is_named(talk: Engram) -> None:
     with talk:
-        answer = talk.recall("What did I write the day before the launch of the website?")
+        answer = talk.recall("Which press release did I write the day before the launch of the website?")
         assert told(answer) == [TALK[5][1]]
         assert answer.notes == (
             "“the launch of the website” is dated 2023-11-02.",
@@ -206,7 +208,7 @@ def test_moments_may_have_a_zone_or_none(talk: Engram, zone: timezone | None) ->
         assert talk.explain(question, hit.memory.id, filters=filters, now=datetime(2024, 5, 1, tzinfo=zone)).recalled
         assert talk.recall(question, filters=Filter(as_of=until, since=first), limit=9)
         assert len(talk.list(since=first, until=until)) == 3
-        assert talk.context(question, now=datetime(2024, 5, 1, tzinfo=zone)).text
+        assert talk.context(question, model="gpt-4o", now=datetime(2024, 5, 1, tzinfo=zone)).text
 
 
 # ── as of ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -228,5 +230,5 @@ def test_a_statement_that_was_superseded_later_holds_as_of_before(tmp_path: Path
         assert [old in text for text in texts(march)] == [True]
         assert march[0].memory.status is Status.ACTIVE
         assert [new in text for text in texts(mem.recall(asked, limit=5, as_of=day("2024-04-20")))] == [True]
-        then = mem.list(filters=Filter(as_of=day("2024-03-20"))) if "filters" in mem.list.__code__.co_varnames else None
-        assert then is None or [memory.status for memory in then] == [Status.ACTIVE]
+        then = mem.list(filters=Filter(as_of=day("2024-03-20")))
+        assert [memory.status for memory in then] == [Status.ACTIVE]

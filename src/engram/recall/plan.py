@@ -176,7 +176,7 @@ def analyze(question: str, now: datetime) -> QueryAnalysis:
         asks_now=present,
         about=about,
         connects=bool(_CONNECTS.search(text)),
-        bounds=time.bounds,
+        bounds=time.bounds and intent is not Intent.CAUSAL,  # a cause lies before what it brings about
         anchor=time.anchor,
         broad=time.broad,
         in_order=time.in_order,
@@ -361,14 +361,13 @@ def checked(query: Query) -> Query:
     for name, value in (("limit", query.limit), ("budget", query.budget)):
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):  # type: ignore[redundant-expr]
             raise InvalidQuery(f"the {name} must be a whole number, at least 1.")
-    times = {name: in_utc(moment) for name in ("since", "until", "as_of") if (moment := getattr(where, name)) is not None}
-    return replace(
-        query,
-        now=in_utc(query.now),
-        as_of=None if query.as_of is None else in_utc(query.as_of),
-        mode=_mode(query.mode),
-        where=replace(where, **times) if times else where,
-    )
+    if where.since or where.until or where.as_of:
+        where = replace(where, since=_utc(where.since), until=_utc(where.until), as_of=_utc(where.as_of))
+    return replace(query, now=in_utc(query.now), as_of=_utc(query.as_of), mode=_mode(query.mode), where=where)
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return None if moment is None else in_utc(moment)
 
 
 def _mode(mode: object) -> Mode | None:

@@ -290,7 +290,7 @@ class Searcher:
         if answered and (asked.lists or asked.analysis.anchor is not None):
             return within
         anywhere = self._search_all(reader, replace(planned, analysis=replace(asked.analysis, bounds=False)))
-        if answered and inside.best >= planned.weights.period_share * anywhere.best:
+        if answered and _is_answered(anywhere) and inside.best >= planned.weights.period_share * anywhere.best:
             return within
         return replace(_with_period_first(anywhere, when), remarks=(*event, *_outside(anywhere, when)))
 
@@ -555,7 +555,12 @@ class Searcher:
         near = max(trace.least, best * trace.plan.weights.recall_floor)
         attacks = sum(decision.stage is Stage.FLAGGED and matches[decision.position] >= near for decision in trace.decisions)
         hits, order = in_order(hits) if trace.plan.analysis.in_order else (hits, ())
-        notes = (*trace.notes, *trace.remarks, *order, *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []))
+        notes = (
+            *trace.notes,
+            *trace.remarks,
+            *order,
+            *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []),
+        )
         outcome = _outcome(trace, withheld)
         return Recall(hits, outcome, _quality(trace, hits), withheld, tuple(dict.fromkeys(notes)))
 

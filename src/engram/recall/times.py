@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from engram.index.terms import STOP_WORDS
 from engram.text.dates import DateSpan, find, read
@@ -26,9 +26,10 @@ Range = tuple[datetime, datetime]
 class Anchor:
     """An event by which a question gives a time: "the two days before the launch", "when we were in Lisbon".
 
-    event: its words. rest: the question without them, if the event itself is no answer. way: the time lies before (-1) or after (1) it, or is its own (0); from it until now if `open`. unit, count:
-    the length of that time, for 0 the unit of the calendar around it; without a unit the event itself is the time. said: the
-    event is the talk about a matter ("since we planned the trip"), which is dated by when it was said.
+    event: its words. rest: the question without them, if the event itself is no answer. way: the time lies before (-1) or after
+    (1) it, or is its own (0); from it until now if `open`. unit, count: the length of that time, for 0 the unit of the calendar
+    around it; without a unit the event itself is the time. said: the event is the talk about a matter ("since we planned the
+    trip"), which is dated by when it was said.
     """
 
     event: str
@@ -71,8 +72,8 @@ _TALK = re.compile(
     r"(?:i|we|you) (?:\w+ )?(?:planned|asked|talked|spoke|discussed|started|began|told|mentioned|brought|decided|chose|agreed)\b"
 )
 _LENGTH = re.compile(
-    r"\bhow (?:long|many (?:\w+ )?(?:hours|days|nights|weeks|months|years)|much time)\b.*\b(?:ago|since|between|passed|until|before"
-    r"|after|lay)\b"
+    r"\bhow (?:long|many (?:\w+ )?(?:hours|days|nights|weeks|months|years)|much time)\b"
+    r".*\b(?:ago|since|between|passed|until|before|after|lay)\b"
 )
 _TO_COME = re.compile(r"\b(?:will|shall|should|could|would|can|might|must|gonna|next|upcoming|tomorrow)\b|'ll\b")
 _PERSON = r"(?:i|we|you|he|she|it|they|my|our|the|his|her|their|\w+)"
@@ -90,6 +91,7 @@ _SIDE = re.compile(
     rf"\b(?:(?:the|last) (?:(?P<count>{_NUMBER}) )?(?P<unit>{_UNITS})s? )?(?P<way>before|prior to|after)(?: the)? $"
 )
 _PART = re.compile(rf"\b(?P<which>first|last) (?P<count>{_NUMBER}) (?P<unit>{_UNITS})s? of (?:the )?$")
+_LED = re.compile(r"(?:before|prior to|after) ")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*|spring|summer|autumn|fall|winter|[12]\d{3}"
 _DATED = re.compile(rf"\b(?:{_MONTH}|christmas|easter)\b")
 _TIME = re.compile(rf"\b(?:{_MONTH}|last|this|past|ago|yesterday|today|tonight)\b")
@@ -103,10 +105,10 @@ _LIGHT = frozenset({
     "mind", "life", "thing", "things", "stuff", "talk", "talked", "talking", "chat", "chatted", "discuss", "discussed", "tell",
     "told", "say", "said", "saying", "mention", "mentioned", "bring", "brought", "raise", "raised", "ask", "asked", "work",
     "worked", "working", "deal", "dealing", "everything", "anything", "something", "subject", "subjects", "topic", "topics",
-    "matter", "matters", "news", "remind", "list", "show", "summary", "summarise", "summarize", "recap", "back", "ok", "hey", "hm",
-    "um", "please", "really", "know", "remember", "time", "times", "during", "over", "since", "between", "until", "till", "up",
-    "all", "get", "got", "have", "been", "past", "last", "this", "ago", "also", "us", "else", "new", "main", "first", "second",
-    "third", "day", "days", "week", "weeks", "weekend", "month", "months", "year",
+    "matter", "matters", "news", "remind", "list", "show", "summary", "summarise", "summarize", "recap", "back", "ok", "hey",
+    "hm", "um", "please", "really", "know", "remember", "time", "times", "during", "over", "since", "between", "until", "till",
+    "up", "all", "get", "got", "have", "been", "past", "last", "this", "ago", "also", "us", "else", "new", "main", "first",
+    "second", "third", "day", "days", "week", "weeks", "weekend", "month", "months", "year",
 })  # fmt: skip
 """Words that name no matter of their own beside a time."""
 
@@ -174,8 +176,11 @@ def _period(plain: str, now: datetime) -> tuple[Range | None, list[str]]:
     named = read(masked, now) if _TIME.search(masked) else None
     if named is not None and (named[0] >= named[1] or not _TIME.search(named[2]) or named[2] in _ALONE):
         named = None
+    if not spans and named is not None:
+        place = max(masked.find(named[2]), 0)
+        spans = [DateSpan(place, place + len(named[2]), named[0], named[1], "day", False, "on")]
     if not spans:
-        return (None, []) if named is None else ((named[0], named[1]), [named[2]])
+        return None, []
 
     def rank(span: DateSpan) -> tuple[bool, bool, int]:
         words = masked[span.start : span.end]
@@ -200,6 +205,8 @@ _ALONE = frozenset({"may", "march", "mar", "sun", "sat", "mon", "wed", "the week
 
 def _is_period(text: str, span: DateSpan) -> bool:
     said = text[span.start : span.end]
+    if span.role == "by" and _LED.match(said):
+        return True
     return span.role not in ("every", "for", "by") and span.grain != "length" and span.first < span.until and said not in _ALONE
 
 
@@ -210,7 +217,8 @@ def _whole(text: str, span: DateSpan, now: datetime, tense: str) -> Range:
         first, until = moved(first, _YEAR, -1), moved(until, _YEAR, -1)
     if (ago := _AGO.search(said)) is not None and (unit := unit_at(first, ago[1], 0)) is not None:
         return unit.first, unit.until
-    before = text[: span.start]
+    led = _LED.match(said)
+    before = text[: span.start] + (led.group() if led is not None else "")
     if (part := _PART.search(before)) is not None and (length := length_of(_number(part["count"]), part["unit"])) is not None:
         return (first, moved(first, length, 1)) if part["which"] == "first" else (moved(until, length, -1), until)
     today = midnight(now)
@@ -229,7 +237,7 @@ def _whole(text: str, span: DateSpan, now: datetime, tense: str) -> Range:
     return midnight(first), max(until, midnight(first) + DAY)
 
 
-_EARLIEST = datetime(1, 1, 2)
+_EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
 
 
 def _looks_back(plain: str, named: str) -> bool:
@@ -277,7 +285,7 @@ def _anchor(plain: str, now: datetime) -> tuple[Anchor | None, str]:
 
 def _is_event(event: str, now: datetime) -> bool:
     """Return whether words after "before" or "since" tell of something that happened, and do not begin with a date."""
-    if not set(terms(event)) - STOP_WORDS - _LIGHT or _TIME.search(" ".join(event.split()[:2])):
+    if not set(terms(event)) - STOP_WORDS or _TIME.search(" ".join(event.split()[:2])):
         return False
     return not any(len(event[: span.start].split()) < 2 for span in find(event, now, language="en", tense="past"))
 
