@@ -91,6 +91,7 @@ _SIDE = re.compile(
     rf"\b(?:(?:the|last) (?:(?P<count>{_NUMBER}) )?(?P<unit>{_UNITS})s? )?(?P<way>before|prior to|after)(?: the)? $"
 )
 _PART = re.compile(rf"\b(?P<which>first|last) (?P<count>{_NUMBER}) (?P<unit>{_UNITS})s? of (?:the )?$")
+_ONWARDS = re.compile(r" on(?:wards?)?\b")
 _LED = re.compile(r"(?:before|prior to|after) ")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*|spring|summer|autumn|fall|winter|[12]\d{3}"
 _DATED = re.compile(rf"\b(?:{_MONTH}|christmas|easter)\b")
@@ -222,7 +223,8 @@ def _whole(text: str, span: DateSpan, now: datetime, tense: str) -> Range:
     if (part := _PART.search(before)) is not None and (length := length_of(_number(part["count"]), part["unit"])) is not None:
         return (first, moved(first, length, 1)) if part["which"] == "first" else (moved(until, length, -1), until)
     today = midnight(now)
-    if span.role == "since" or (span.role == "from" and first <= now):
+    is_open = span.role == "from" and _ONWARDS.match(text, span.end)  # "the invoice from March" is of March
+    if span.role == "since" or is_open:
         return first, today + DAY
     if span.relative and span.grain == "range" and until == today:  # "the past ten days" reach to now
         return first, today + DAY
