@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 
+from engram.env import in_utc
 from engram.errors import InvalidQuery
 from engram.index.terms import STOP_WORDS
 from engram.index.terms import asks_nothing as asks_nothing
 from engram.models.embedders import Vectors
+from engram.recall.times import Anchor, Range, asked_time
 from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import RULES, STORIES
 from engram.settings import Settings
 from engram.store.limits import StoreLimits
 from engram.store.validation import check_filter
-from engram.text.dates import PAST, read
 from engram.text.english.courtesy import is_courtesy
 from engram.text.language import language_of
 from engram.text.terms import terms
@@ -47,7 +48,8 @@ class QueryAnalysis:
 
     `when`: the time it names. `asks_when`, `asks_name`: it asks for a time, or for something with a name. `asks_now`: it asks for
     the present state, not a former one. `about`: the person or thing it asks everything about. `connects`: it asks how things
-    are related.
+    are related. `bounds`: only what is of the time `when`, or of that of the event `anchor`, is an answer. `broad`: it asks for
+    whatever there is of that time. `in_order`: it asks what came first, how often or how long after.
     """
 
     intent: Intent = Intent.LOOKUP
@@ -57,6 +59,10 @@ class QueryAnalysis:
     asks_now: bool = True
     about: str = ""
     connects: bool = False
+    bounds: bool = False
+    anchor: Anchor | None = None
+    broad: bool = False
+    in_order: bool = False
 
     @property
     def gathers(self) -> bool:
@@ -143,11 +149,6 @@ _WHOM = _any(
     r" (?:project |the )?(?P<name>[^?.!]{1,60}?)(?: team| project)?[?.!]*$"
 )
 _THEN = _any(r"\b(?:initial\w*|first|originally|used to|previously|formerly|before|when|did|was|were|had|history)\b")
-_A_TIME = _any(
-    r"\d|\b(?:january|february|march|april|may|june|july|august|september|october|november|december|today|tonight|yesterday"
-    r"|tomorrow|last|past|this|previous|ago|weekend|spring|summer|autumn|fall|winter|week|month|(?:mon|tues|wednes|thurs|fri"
-    r"|satur|sun)day)\b"
-)
 _ORDER = (
     (_ENTITY, Intent.ENTITY),
     (_COMPARATIVE, Intent.COMPARATIVE),
@@ -155,8 +156,6 @@ _ORDER = (
     (_CAUSAL, Intent.CAUSAL),
     (_TEMPORAL, Intent.TEMPORAL),
 )
-_AMBIGUOUS = frozenset({"may", "march", "mar", "sun", "sat", "mon", "wed", "the second", "the week"})
-"""Words for times that, standing alone, more often mean something else."""
 _LONGEST = 600  # characters of a question that are analyzed
 
 
@@ -164,12 +163,24 @@ def analyze(question: str, now: datetime) -> QueryAnalysis:
     """Return what a question, asked at `now`, asks for."""
     text = question[:_LONGEST].strip()
     intent = intent_of(text)
-    when = _time(text, now)
-    present = when is None and intent is not Intent.TEMPORAL and not _THEN.search(text)
+    time = asked_time(text, now, language_of(text))
+    present = time.when is None and not time.bounds and intent is not Intent.TEMPORAL and not _THEN.search(text)
     whom = _WHOM.search(text) if intent is Intent.ENTITY else None
     about = whom["name"] if whom is not None else ""
     asks_when = intent is Intent.TEMPORAL or bool(_LENGTH.search(text))
-    return QueryAnalysis(intent, when, asks_when, bool(_NAMED.search(text)), present, about, bool(_CONNECTS.search(text)))
+    return QueryAnalysis(
+        intent=intent,
+        when=time.when,
+        asks_when=asks_when,
+        asks_name=bool(_NAMED.search(text)),
+        asks_now=present,
+        about=about,
+        connects=bool(_CONNECTS.search(text)),
+        bounds=time.bounds and intent is not Intent.CAUSAL,  # a cause lies before what it brings about
+        anchor=time.anchor,
+        broad=time.broad,
+        in_order=time.in_order,
+    )
 
 
 def intent_of(question: str) -> Intent:
@@ -178,16 +189,6 @@ def intent_of(question: str) -> Intent:
         if pattern.search(question):
             return intent
     return Intent.EXPLORATORY if _MANY.search(question) and not _ONE.search(question) else Intent.LOOKUP
-
-
-def _time(text: str, now: datetime) -> tuple[datetime, datetime] | None:
-    """Return the period that a question names, or None. A single moment is none: no memory is dated to the second."""
-    language = language_of(text)
-    is_english = language in ("en", "")
-    named = read(text, now, PAST, language=language) if not is_english or _A_TIME.search(text) else None
-    if named is None or named[0] >= named[1] or named[2] in _AMBIGUOUS:
-        return None
-    return named[0], named[1]
 
 
 QUERY_CHARACTERS = 16_384
@@ -260,6 +261,24 @@ class Plan:
     def signature(self) -> str:
         """The words by which the same question is recognized in another order: its content words, sorted."""
         return signature(self.terms)
+
+    @property
+    def within(self) -> Range | None:
+        """The period outside of which nothing is an answer."""
+        return self.analysis.when if self.analysis.bounds else None
+
+    @property
+    def lists(self) -> bool:
+        """True if whatever lies in the period is an answer, however far it is from the words of the question."""
+        return self.within is not None and self.analysis.broad
+
+    def bounded(self) -> Plan:
+        """Return a plan that looks only for what happened in the period, or was said in it and names no other time."""
+        if self.within is None:
+            return self
+        since, until = self.within
+        where = replace(self.where, since=max(since, self.where.since or since), until=min(until, self.where.until or until))
+        return replace(self, where=where)
 
     def deeper(self, page_limit: int) -> Plan:
         """Return a plan that looks further, for when the first search found nothing that is good enough."""
@@ -335,19 +354,19 @@ def checked(query: Query) -> Query:
     if not isinstance(query.where, Filter):
         raise InvalidQuery("the filters must be a Filter.", way_out="Pass `engram.Filter(kinds=…, categories=…, since=…)`.")
     check_filter(query.where)
-    for name, moment in (("now", query.now), ("as_of", query.as_of)):
+    for name, moment in (("now", query.now), ("as_of", query.as_of), ("as_of", query.where.as_of)):
         if moment is not None and not isinstance(moment, datetime):
             raise InvalidQuery(f"{name!r} must be a datetime.")
     for name, value in (("limit", query.limit), ("budget", query.budget)):
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):  # type: ignore[redundant-expr]
             raise InvalidQuery(f"the {name} must be a whole number, at least 1.")
-    return replace(
-        query, now=_aware(query.now), as_of=None if query.as_of is None else _aware(query.as_of), mode=_mode(query.mode)
-    )
+    if where.since or where.until or where.as_of:
+        where = replace(where, since=_utc(where.since), until=_utc(where.until), as_of=_utc(where.as_of))
+    return replace(query, now=in_utc(query.now), as_of=_utc(query.as_of), mode=_mode(query.mode), where=where)
 
 
-def _aware(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+def _utc(moment: datetime | None) -> datetime | None:
+    return None if moment is None else in_utc(moment)
 
 
 def _mode(mode: object) -> Mode | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TypeVar
 
@@ -50,6 +50,7 @@ from engram.recall.selection import (
     suppressed,
     with_duplicates,
 )
+from engram.recall.times import Range, around, lies_within, named
 from engram.recall.trust import Answerability, answerability, trust
 from engram.recall.unknown_names import unknown_names
 from engram.recall.weights import RecallWeights
@@ -94,6 +95,13 @@ _RERANKER_RESTS_S = 60.0  # time for which one that was too slow is not asked
 _UNRANKED = "{}: the reranking model {}: the order is the one before it."
 _WITHHELD = frozenset({Stage.THRESHOLD, Stage.BUDGET, Stage.SUPPRESSED, Stage.FLAGGED})
 _TOO_LONG = "what is known about this is longer than {} tokens: ask again with a larger `budget`."
+_EVENTS = 3  # best hits among which the event is looked for that gives a question its time
+_IN_ORDER = 10  # best hits that are put in order of time where the question asks for it
+_NEVER = datetime.max.replace(tzinfo=UTC)
+_WITHIN = "only what is of {} was searched."
+_OUTSIDE = "of {} comes first what answers this ({}); the other hits are of other times."
+_EVENT = "“{}” is dated {}."
+_NO_EVENT = "no date is known of “{}”: all times were searched."
 _HELD_BACK = (
     "{} {} held back because it reads as an attack; `recall` with `explain` names it, `update` with flagged=False clears it."
 )
@@ -136,8 +144,8 @@ class SearchTrace:
     unread: int
     least: float
     notes: Sequence[str]
-    remarks: Sequence[str]
     spent: Mapping[str, float]
+    remarks: Sequence[str] = ()
 
     @property
     def query(self) -> Query:
@@ -291,6 +299,38 @@ class Searcher:
         return self._live.tuned(StoreLimits).page_limit
 
     def _search(self, reader: Reader, planned: Plan) -> SearchTrace:
+        """Search the time that the question names; if nothing of it is an answer, all times, and say so (§39)."""
+        asked, event = self._at_event(reader, planned)
+        when = asked.within
+        if when is None:
+            found = self._search_all(reader, asked)
+            return replace(found, remarks=(*event, *found.remarks))
+        inside = self._search_all(reader, asked.bounded())
+        answered = bool(inside.hits) if asked.lists else _is_answered(inside)
+        within = replace(inside, remarks=(*event, _WITHIN.format(named(when)), *inside.remarks))
+        if answered and (asked.lists or asked.analysis.anchor is not None):
+            return within
+        anywhere = self._search_all(reader, replace(planned, analysis=replace(asked.analysis, bounds=False)))
+        if answered and _is_answered(anywhere) and inside.best >= planned.weights.period_share * anywhere.best:
+            return within
+        return replace(_with_period_first(anywhere, when), remarks=(*event, *_outside(anywhere, when), *anywhere.remarks))
+
+    def _at_event(self, reader: Reader, planned: Plan) -> tuple[Plan, Sequence[str]]:
+        """Recall the event by which a question gives its time; return the plan for that time, and a note on the event."""
+        anchor, query = planned.analysis.anchor, planned.query
+        if anchor is None or not planned.analysis.bounds:
+            return planned, ()
+        asked = Query(text=anchor.event, now=query.now, limit=_EVENTS, as_of=query.as_of, where=query.where)
+        trace = self._search_all(reader, self._plan(asked))
+        event = event_among([hit.memory for hit in trace.hits], anchor.said) if _is_answered(trace) else None
+        if event is None:
+            return replace(planned, analysis=replace(planned.analysis, bounds=False)), (_NO_EVENT.format(anchor.event),)
+        when = around(anchor, (event[0], event[1] or event[0]), query.now)
+        about = self._plan(replace(query, text=anchor.rest), whole=planned.whole) if anchor.rest else planned
+        note = _EVENT.format(anchor.event, event[0].date())
+        return replace(about, analysis=replace(planned.analysis, when=when)), (note,)
+
+    def _search_all(self, reader: Reader, planned: Plan) -> SearchTrace:
         """Search once, and once more and wider if that brought no hit."""
         settings, query = self._live.now, planned.query
         watch = Stopwatch(self._env.monotonic)
@@ -336,7 +376,7 @@ class Searcher:
     ) -> SearchTrace:
         with watch.stage("vectors"):
             arms = self._arms.vectors(reader, planned, vector, notes if not planned.deep else [])
-            if planned.weights.time_weight:
+            if planned.weights.time_weight and planned.within is None:
                 arms = self._arms.add_time(reader, planned, vector, arms)
         with watch.stage("waited"):
             arms += text_arms()
@@ -491,6 +531,8 @@ class Searcher:
         size = len(near) if planned.whole else planned.most * 5 // 4 + 10
         for start in range(0, len(near), max(size, 1)):
             page = self._store.memories.fetch(reader, near[start : start + size].tolist(), as_of=planned.where.as_of)
+            if planned.within is not None:
+                page = [memory for memory in page if _is_of(memory, planned.within)]
             if planned.where.fresh:
                 page = [memory for memory in page if not _is_faded(memory, planned.query.now, settings)]
             memories |= {memory.key: memory for memory in page}
@@ -570,7 +612,13 @@ class Searcher:
         withheld = trace.unread + sum(decision.stage in _WITHHELD for decision in trace.decisions)
         near = max(trace.least, best * trace.plan.weights.recall_floor)
         attacks = sum(decision.stage is Stage.FLAGGED and matches[decision.position] >= near for decision in trace.decisions)
-        notes = (*trace.notes, *trace.remarks, *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []))
+        hits, order = in_order(hits) if trace.plan.analysis.in_order else (hits, ())
+        notes = (
+            *trace.notes,
+            *trace.remarks,
+            *order,
+            *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []),
+        )
         outcome = _outcome(trace, withheld)
         return Recall(hits, outcome, _quality(trace, hits), withheld, tuple(dict.fromkeys(notes)))
 
@@ -580,17 +628,63 @@ def _is_faded(memory: Memory, now: datetime, settings: Settings) -> bool:
     return lifecycle(memory, now, settings) in (Lifecycle.STALE, Lifecycle.ARCHIVED)
 
 
+def _is_of(memory: Memory, when: Range) -> bool:
+    """Return True if a memory tells of this time: it happened then, or it was said then and names no other time."""
+    start = memory.happened_at or memory.learned_at
+    return start is not None and lies_within(when, start, memory.happened_until)
+
+
+def _is_first(trace: SearchTrace, when: Range, decision: Decision) -> bool:
+    """Return True if a candidate is of a time and matches well enough to stand before those of other times."""
+    match = float(match_scores(trace.ranking)[decision.position])
+    return match >= trace.best * trace.plan.weights.recall_floor and _is_of(decision.memory, when)
+
+
+def _with_period_first(trace: SearchTrace, when: Range) -> SearchTrace:
+    return replace(trace, decisions=sorted(trace.decisions, key=lambda decision: not _is_first(trace, when, decision)))
+
+
+def _outside(trace: SearchTrace, when: Range) -> Sequence[str]:
+    """Return the note on hits of other times than the one asked about, if there are any."""
+    first = sum(_is_first(trace, when, hit) for hit in trace.hits)
+    return [_OUTSIDE.format(named(when), first or "none")] if first < len(trace.hits) else []
+
+
+def event_among(memories: Sequence[Memory], said: bool) -> tuple[datetime, datetime | None] | None:
+    """Return when the first of these memories happened, else was said; the first that names no other time if `said`."""
+    found = [(start, memory.happened_until) for memory in memories if (start := memory.happened_at or memory.learned_at)]
+    spoken = [event for event in found if event[1] is None] if said else []
+    return next(iter(spoken or found), None)
+
+
+def in_order(hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+    """Return the hits with the first of them in order of time, and a note that says so."""
+    first = [hit for hit in hits[:_IN_ORDER] if hit.memory.happened_at or hit.memory.learned_at]
+    if len(first) < 2:
+        return hits, ()
+    first.sort(key=lambda hit: hit.memory.happened_at or hit.memory.learned_at or _NEVER)
+    rest = [hit for hit in hits if hit not in first]
+    return (*first, *rest), (f"the first {len(first)} are in order of time.",)
+
+
 def _outcome(trace: SearchTrace, withheld: int) -> Outcome:
     if trace.notes:
         return Outcome.DEGRADED
     if trace.hits:
-        # A limit brings the best so many however far they are, the best of a vault may have nothing to do with the question, and
-        # near memories may be about someone else: such hits are worth showing, and the outcome says that they are no answer.
-        answer = trace.answerability
-        related = answer.related is None or answer.related >= trace.plan.weights.related_least
-        supported = answer.support is None or answer.support >= trace.plan.weights.support_least
-        return Outcome.ANSWERED if related and supported and trace.best >= trace.least else Outcome.BELOW_THRESHOLD
+        return Outcome.ANSWERED if trace.plan.lists or _is_answered(trace) else Outcome.BELOW_THRESHOLD
     return Outcome.BELOW_THRESHOLD if withheld else Outcome.NOTHING_KNOWN
+
+
+def _is_answered(trace: SearchTrace) -> bool:
+    """Return whether the hits answer the question.
+
+    A limit brings the best so many however far they are, the best of a vault may have nothing to do with the question, and near
+    memories may be about someone else: such hits are worth showing, and the outcome says that they are no answer.
+    """
+    answer, weights = trace.answerability, trace.plan.weights
+    related = answer.related is None or answer.related >= weights.related_least
+    supported = answer.support is None or answer.support >= weights.support_least
+    return bool(trace.hits) and related and supported and trace.best >= trace.least
 
 
 def _quality(trace: SearchTrace, hits: Sequence[Hit]) -> Quality:

@@ -169,11 +169,11 @@ def best_match(ranking: Ranking, excluded: Collection[int]) -> float:
 
 
 def match_threshold(ranking: Ranking, excluded: Collection[int], plan: Plan, settings: Settings) -> float | None:
-    """Return the match score that a hit needs, or None if the caller set a limit.
+    """Return the match score that a hit needs, or None if the caller set a limit or the question asks for a whole period.
 
     With a limit the caller gets the best so many, however far they are; the outcome of the recall says if they are an answer.
     """
-    if plan.query.limit is not None or not len(ranking.keys):
+    if plan.query.limit is not None or plan.lists or not len(ranking.keys):
         return None
     return max(least_score(ranking, settings), best_match(ranking, excluded) * plan.weights.recall_floor)
 

@@ -34,6 +34,7 @@ class RecallWeights:
     overlap_least: float = 0.3  # share for an event of which any part lies in that time
     near_then: float = 0.5  # share just outside that time, falling to 0 over `time_slack` or the length of that time
     time_slack: timedelta = timedelta(days=3)  # people talk about a day for some days
+    period_share: float = 0.6  # a better match of another time is shown too if the best of that time has less than this of it
     beside_weight: float = 0.2  # share of a better neighbour's score, of the turn just before or after
     beside_if_many: float = 0.5  # factor; several answers are seldom told in one place
     beside_best: int = 10  # best candidates, which lift their neighbours

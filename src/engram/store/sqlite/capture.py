@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from engram.env import to_micros
+from engram.env import in_utc, to_micros
 from engram.guard.visibility import Visibility, readable, require_writable, writable
 from engram.store.ports import DuplicateTurns
 from engram.store.receipts import ReceiptRequest
@@ -103,7 +103,7 @@ class Capture:
                 for memory_id, numbers in (again or {}).items():
                     repeated = [keys[number] for number in numbers]
                     self._reconciliation.corroborate(connection, reader, memory_id, repeated, now, stated)
-                return self._retract(connection, reader, retracted, memories, now)
+                return self._retract(connection, reader, retracted, memories, now, said)
 
             audit = self._gate.audit
             entries = [
@@ -175,12 +175,17 @@ class Capture:
         retracted: Sequence[str | int],
         memories: Sequence[Memory],
         now: datetime,
+        said: Sequence[Turn],
     ) -> list[Memory]:
-        """Invalidate the memories that their speaker took back; return these memories, one per draft, as they are then."""
+        """Invalidate the memories that their speaker took back; return these memories, one per draft, as they are then.
+
+        They are invalid from the last of the turns on, one of which takes them back.
+        """
         ids = [memories[one].id if isinstance(one, int) else one for one in retracted]
         standing = memory_rows.by_ids(connection, writable(reader), ids) if ids else []
+        at = min(max((in_utc(turn.at) for turn in said if turn.at is not None), default=now), now)
         moved = {
-            one.id: self._reconciliation.set_status(connection, reader, one.id, Status.INVALIDATED, TAKEN_BACK, now)
+            one.id: self._reconciliation.set_status(connection, reader, one.id, Status.INVALIDATED, TAKEN_BACK, now, at=at)
             for one in standing
             if one.status in VALID and not one.pinned
         }
@@ -224,8 +229,9 @@ class Capture:
                     if others:
                         self._reconciliation.corroborate(connection, reader, memory_id, others, now)
                 for memory_id in outworn:
+                    at = turns.said_by(connection, [memory_id], now)
                     self._reconciliation.set_status(
-                        connection, reader, memory_id, Status.SUPERSEDED, "said in full by a model", now
+                        connection, reader, memory_id, Status.SUPERSEDED, "said in full by a model", now, at=at
                     )
                 return memories
 

@@ -87,6 +87,8 @@ class Memories:
         check_filter(where)
         with self._gate.read(reader, "list") as connection:
             memories = page(connection, readable(reader), where, before=None, limit=limit)
+            if where.as_of is not None:
+                memories = states_at(connection, memories, where.as_of)
         self._gate.note(reader, "list", count=len(memories))
         return memories
 
@@ -98,6 +100,8 @@ class Memories:
         before = None if cursor is None else ciphers.open_cursor(cursor, about, secret)
         with self._gate.read(reader, "list") as connection:
             found = page(connection, readable(reader), where, before=before, limit=limit + 1)
+            if where.as_of is not None:
+                found = states_at(connection, found, where.as_of)
         self._gate.note(reader, "list", count=min(len(found), limit))
         more = len(found) > limit
         return Page(tuple(found[:limit]), ciphers.seal_cursor(found[limit - 1].key, about, secret) if more else None)

@@ -77,8 +77,11 @@ def insert(connection: apsw.Connection, memory: Memory, around: str = "", place:
     return replace(memory, key=key)
 
 
-def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str = "") -> None:
-    """Replace the row of a memory by `new` (same id and key); the earlier wording becomes a version."""
+def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str = "", at: datetime | None = None) -> None:
+    """Replace the row of a memory by `new` (same id and key); the earlier wording becomes a version.
+
+    at: since when it has a new status, if not since it is stored.
+    """
     key = old.key
     if new.text != old.text or new.tier is not old.tier:
         _reword(connection, old, new)
@@ -107,7 +110,7 @@ def rewrite(connection: apsw.Connection, old: Memory, new: Memory, reason: str =
     connection.execute("DELETE FROM attributes WHERE memory = ?", (key,))
     _put_attributes(connection, key, new)
     if new.status is not old.status:
-        log_status(connection, new, StatusChange(old.status, new.status, reason, new.updated_at or from_micros(0)))
+        log_status(connection, new, StatusChange(old.status, new.status, reason, at or new.updated_at or from_micros(0)))
     log_change(connection, key, "update")
 
 

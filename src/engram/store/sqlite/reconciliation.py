@@ -147,16 +147,20 @@ class Reconciliation:
         )
 
     def apply(self, connection: apsw.Connection, reader: Reader, memory: Memory, decided: Consequences, now: datetime) -> Memory:
-        """Store the edges, statuses and the confidence that the rules decided; return the changed memory."""
+        """Store the edges, statuses and the confidence that the rules decided; return the changed memory.
+
+        A memory is superseded or challenged from when the other was said, whenever that was ingested.
+        """
         links.put(connection, writable(reader), decided.edges, now, self._gate.rules)
-        for memory_id, reason in decided.superseded:
-            moved = self.set_status(connection, reader, memory_id, Status.SUPERSEDED, reason, now)
-            if moved.id == memory.id:
-                memory = moved
-            else:
-                working.delete_handoffs_with(connection, [moved.text])
-        for memory_id, reason in decided.challenged:
-            self.set_status(connection, reader, memory_id, Status.CHALLENGED, reason, now)
+        heirs = {edge.target: edge.source for edge in decided.edges}
+        for status, changes in ((Status.SUPERSEDED, decided.superseded), (Status.CHALLENGED, decided.challenged)):
+            for memory_id, reason in changes:
+                at = turns.said_by(connection, [memory_id, heirs.get(memory_id, memory.id)], now)
+                moved = self.set_status(connection, reader, memory_id, status, reason, now, at=at)
+                if moved.id == memory.id:
+                    memory = moved
+                elif status is Status.SUPERSEDED:
+                    working.delete_handoffs_with(connection, [moved.text])
         for memory_id in decided.weakened:  # a dream infers again from the facts that are left
             self.invalidate_inferences(connection, memory_rows.required(connection, writable(reader), memory_id).key, now)
         if decided.confidence == memory.confidence:
@@ -193,16 +197,27 @@ class Reconciliation:
             self._follow(connection, reader, new, outcomes, Occasion.CORROBORATED, now)
 
     def set_status(
-        self, connection: apsw.Connection, reader: Reader, memory_id: str, status: Status, reason: str, now: datetime
+        self,
+        connection: apsw.Connection,
+        reader: Reader,
+        memory_id: str,
+        status: Status,
+        reason: str,
+        now: datetime,
+        *,
+        at: datetime | None = None,
     ) -> Memory:
-        """Change the status of a memory, with its consequences for facts and inferences; return the changed memory."""
+        """Change the status of a memory, with its consequences for facts and inferences; return the changed memory.
+
+        at: since when it has that status, if not since now.
+        """
         old = memory_rows.required(connection, writable(reader), memory_id)
         if old.status is status:
             return old
         if status is Status.ACTIVE and _lost_premises(connection, old.key):
             raise Conflict("what this was inferred from no longer holds.", way_out="Restore that, or say this in your own words.")
         new = replace(old, status=status, updated_at=now)
-        memory_rows.rewrite(connection, old, new, reason)
+        memory_rows.rewrite(connection, old, new, reason, at)
         if status is Status.ACTIVE:
             self._reinstate(connection, reader, new, now)
         elif status not in VALID:

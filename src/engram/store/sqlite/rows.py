@@ -56,6 +56,10 @@ _STATUS_THEN = """coalesce(
     {alias}.status)"""
 """SQL of the status at a time: the new status of the last change until then, else the old status of the first change after."""
 
+_KNOWN_THEN = """({alias}.learned_at <= ? OR EXISTS
+    (SELECT 1 FROM sources AS o JOIN turns AS t ON t.key = o.turn WHERE o.memory = {alias}.key AND t.at <= ?))"""
+"""SQL of a memory that was known at a time: learned by then, or said by then in talk that was ingested later."""
+
 
 def memories(connection: apsw.Connection, sql: str, values: Sequence[Value]) -> list[Memory]:
     """Return the memories of one SELECT with attributes and refs, by three statements."""
@@ -166,8 +170,8 @@ def conditions(where: Filter, alias: str = "m", *, probe: bool = False) -> tuple
             values.extend(str(value) for value in chosen)
     if where.as_of is not None:
         moment = to_micros(where.as_of)
-        parts.append(f"{alias}.learned_at <= ?")
-        values.append(moment)
+        parts.append(_KNOWN_THEN.format(alias=alias))
+        values.extend((moment, moment))
         if where.statuses:
             parts.append(f"{_STATUS_THEN.format(alias=alias)} IN ({', '.join('?' * len(where.statuses))})")
             values.extend((moment, *map(str, where.statuses)))

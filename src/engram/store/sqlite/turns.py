@@ -8,6 +8,7 @@ a column of its own, which is updated when the next turn comes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -425,6 +426,16 @@ def memories_of(connection: apsw.Connection, keys: Sequence[int]) -> list[int]:
 
 def sources_of(connection: apsw.Connection, memory: int) -> set[int]:
     return set(_whole(connection, "SELECT turn FROM sources WHERE memory = ?", memory))
+
+
+def said_by(connection: apsw.Connection, ids: Sequence[str], now: datetime) -> datetime:
+    """Return when the last of these memories was said, or learned if no turn says it; at most `now`."""
+    sql = f"""
+        SELECT max(coalesce((SELECT max(t.at) FROM sources AS s JOIN turns AS t ON t.key = s.turn WHERE s.memory = m.key),
+                            m.learned_at)) FROM memories AS m WHERE m.id IN ({", ".join("?" * len(ids))})
+    """
+    latest = connection.execute(sql, ids).get
+    return now if latest is None else min(from_micros(int(latest)), now)
 
 
 def speakers_of(connection: apsw.Connection, keys: Sequence[int]) -> list[str]:
