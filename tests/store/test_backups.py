@@ -223,7 +223,7 @@ def test_an_erasure_reports_that_older_backups_hold_the_memory(open_store: OpenS
     kept = keep(store, "secret", "also secret")
     assert store.erasure.erase(ME, [kept[0].id]).notes == ()
     store.health.backup(OWNER)
-    assert any("1 backups" in note for note in store.erasure.erase(ME, [kept[1].id]).notes)
+    assert any("1 backup made" in note for note in store.erasure.erase(ME, [kept[1].id]).notes)
 
 
 def test_a_restore_is_refused_while_the_vault_is_open(open_store: OpenStore, env: Env, folder: VaultFolder) -> None:
