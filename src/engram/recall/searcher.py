@@ -52,6 +52,7 @@ from engram.recall.selection import (
 from engram.recall.trust import Answerability, answerability, trust
 from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import Lifecycle, lifecycle
+from engram.rules.topics import blend
 from engram.settings import LiveSettings, Settings
 from engram.store.limits import StoreLimits
 from engram.store.ports import Store
@@ -228,13 +229,11 @@ class Searcher:
         """Return True if a hit is near enough to its question to be put before an agent."""
         return is_relevant(hit, self.background, self._live.tuned(RecallWeights))
 
-    def vector_of(self, query: Query) -> Vectors | None:
-        """Return the question's vector, moved towards the conversation; None if it has no word or there is no encoder."""
-        return self._encode(query, terms(query.text), [])
-
-    def _encode(self, query: Query, words: Sequence[str], notes: list[str]) -> Vectors | None:
-        vector = self._arms.encode(query.text, notes) if words else None  # "???" is near to nothing
-        return query.contextualize(vector) if query.contextualize is not None and vector is not None else vector
+    def _encode(self, planned: Plan, notes: list[str]) -> Vectors | None:
+        """Return the question's vector, moved towards the talk that it depends on; None without a word or an encoder."""
+        vector = self._arms.encode(planned.query.text, notes) if planned.terms else None  # "???" is near to nothing
+        talk = self._arms.encode(planned.query.talk, notes) if vector is not None and planned.talk_weight else None
+        return vector if vector is None or talk is None else blend(vector, talk, planned.talk_weight)
 
     # ── feedback ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -276,7 +275,7 @@ class Searcher:
         notes: list[str] = []
         words = self._start(self._text_arms, reader, planned, watch)
         with watch.stage("embed"):
-            vector = query.vector if query.vector is not None else self._encode(query, planned.terms, notes)
+            vector = self._encode(planned, notes)
         check_deadline("the question was encoded")
         text_arms = partial(future_result, words, "words were looked up")
         trace = self._search_once(reader, planned, vector, text_arms, notes, watch, settings)
@@ -514,7 +513,8 @@ class Searcher:
         attacks = sum(decision.stage is Stage.FLAGGED and matches[decision.position] >= near for decision in trace.decisions)
         notes = (*trace.notes, *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []))
         outcome = _outcome(trace, withheld)
-        return Recall(hits, outcome, _quality(trace, hits), withheld, tuple(dict.fromkeys(notes)))
+        said = explain.left_out([decision for decision in trace.decisions if decision.stage is Stage.SAID], trace.scale)
+        return Recall(hits, outcome, _quality(trace, hits), withheld, tuple(dict.fromkeys(notes)), said)
 
 
 def _is_faded(memory: Memory, now: datetime, settings: Settings) -> bool:
@@ -525,7 +525,7 @@ def _is_faded(memory: Memory, now: datetime, settings: Settings) -> bool:
 def _outcome(trace: SearchTrace, withheld: int) -> Outcome:
     if trace.notes:
         return Outcome.DEGRADED
-    if trace.hits:
+    if trace.hits or any(decision.stage is Stage.SAID for decision in trace.decisions):
         # A limit brings the best so many however far they are, the best of a vault may have nothing to do with the question, and
         # near memories may be about someone else: such hits are worth showing, and the outcome says that they are no answer.
         answer = trace.answerability
