@@ -93,6 +93,8 @@ def test_no_vector_leads_to_nan(turns: list[tuple[Vector, str]], query: Vector) 
     [
         ("ok, deploy it", 0.8, 1.0),
         ("why?", 1.0, 1.0),
+        ("Oh dear, I forgot. What happened to them?", 0.8, 1.0),
+        ("The API crashed, for the disk was full. What happened to it?", 0.0, 0.0),
         ("and the second one?", 0.8, 1.0),
         ("do the same for staging", 0.5, 0.9),
         ("who runs the payment API in Frankfurt?", 0.0, 0.0),

@@ -47,6 +47,7 @@ _DEPENDENCE_REFERRING = (1.0, 0.85, 0.6, 0.3)
 """Dependence of a message with a referring word and 0, 1, 2, 3 content words of its own; from 4 on it stands alone."""
 _DEPENDS = 0.6
 """Dependence from which a message continues the topic, whatever its vector."""
+_PREAMBLE = 2  # content words before a question that say nothing of its matter
 _DEPENDENCE_BARE = (1.0, 0.4)
 """Dependence of a message without a referring word: "why?", "deploy"."""
 
@@ -168,7 +169,13 @@ def talk_of(turns: Sequence[Turn]) -> str:
 
 
 def dependence(text: str) -> float:
-    """Return how far a message depends on earlier turns: 1 for "ok, deploy it", 0 for a question that stands by itself."""
+    """Return how far a message depends on earlier turns: 1 for "ok, deploy it", 0 for a question that stands by itself.
+
+    Of a message that ends in a question after a few words ("Oh dear, I forgot. What happened to them?") the question counts.
+    """
+    *before, last = split_sentences(text) or [""]
+    if _QUESTION.search(last) and len(content_words(" ".join(before))) <= _PREAMBLE:
+        text = last
     own = len(content_words(text))
     refers = any(word in _REFERRING for word in terms(text))
     steps = _DEPENDENCE_REFERRING if refers else _DEPENDENCE_BARE
