@@ -25,7 +25,6 @@ from engram.context.window import ContextWindow
 from engram.deadline import Deadline, cancellable, current_deadline, deadline_error, without_deadline
 from engram.engine import Engram, open_engram
 from engram.env import Env
-from engram.rules.topics import Vector
 from engram.rules.working import Slot
 from engram.settings import LiveSettings
 from engram.types import Memory, Reader, Turn
@@ -176,8 +175,8 @@ class AsyncWorking:
         return self._threads.run(lambda: self._sync().confidence)
 
     @property
-    def course(self) -> Later[Vector | None]:
-        return self._threads.run(lambda: self._sync().course)
+    def talk(self) -> Later[str]:
+        return self._threads.run(lambda: self._sync().talk)
 
     hear = Verb(Working.hear)
     candidates = Verb(Working.candidates)
@@ -187,7 +186,6 @@ class AsyncWorking:
     tick = Verb(Working.tick)
     turn_to = Verb(Working.turn_to)
     export = Verb(Working.export)
-    blend = Verb(Working.blend)
     suspend = Verb(Working.suspend)
     wind_up = Verb(Working.wind_up)
     checkpoint = Verb(Working.checkpoint)

@@ -51,7 +51,6 @@ from engram.types import EncoderState, Health, LanguageModelState, Policy, Reade
 from engram.values.edges import EdgeWeights
 from engram.values.frozen import replace
 from engram.working.memory import save_all
-from engram.working.prefetch import Prefetcher
 from engram.working.sets import WorkingSets
 
 log = Log("engram")
@@ -101,7 +100,6 @@ class OpenVault:
         self.llm = language_model(lambda: self.live.now, partial(llm_key, self.live), ledger, env, llm, limits)
         self._extractor = extractor or (None if self.llm is None else extractor_by(self.llm))
         self.working_sets = WorkingSets(self.store, lambda: self.embedder, self.live, env, self.session, self._capture_evicted)
-        self.prefetcher = Prefetcher(self.working_sets, lambda: self.searcher, self.live, env)
         self._observer: Observer | None = None
         self._searcher: Searcher | None = None
         self._index: LiveIndex | None = None
@@ -188,7 +186,7 @@ class OpenVault:
     @property
     def context_builder(self) -> ContextBuilder:
         """The builder of context windows, with the present searcher."""
-        return ContextBuilder(self.working_sets, self.searcher, self.prefetcher)
+        return ContextBuilder(self.working_sets, self.searcher)
 
     @property
     def tuning_warnings(self) -> tuple[str, ...]:
@@ -257,7 +255,6 @@ class OpenVault:
             self.upkeep.stop()
             self.store.health.stop_check()
             self.upkeep.join()
-            self.prefetcher.close()
             if self._searcher is not None:
                 self._searcher.close()
             save_all(self.working_sets)

@@ -1,4 +1,4 @@
-"""The benchmark of follow-ups: the topic helps messages that depend on it and leaves the others alone."""
+"""The benchmark of follow-ups: the talk helps messages that depend on it and leaves the others alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engram.bench import followups
-from engram.bench.followups import ALONE, FOLLOWED
+from engram.bench.followups import ALONE, FOLLOWED, PLAIN, WITH_TALK
 from engram.errors import InvalidContent
 from engram.models.embedders import hashing_embedder
 
@@ -20,7 +20,7 @@ SAID = (
 ASKED = [("How does the ledger service deploy?", "0"), ("What is the name of my dentist Petrova?", "1")]
 
 
-def test_the_topic_helps_a_follow_up_and_leaves_a_question_alone(tmp_path: Path) -> None:
+def test_the_talk_helps_a_follow_up_and_leaves_a_question_alone(tmp_path: Path) -> None:
     at = "2023-05-08T13:00:00Z"
     turns = [{"ref": str(n), "session": "s", "speaker": "Ann", "text": text, "at": at} for n, text in enumerate(SAID)]
     questions = [
@@ -31,9 +31,9 @@ def test_the_topic_helps_a_follow_up_and_leaves_a_question_alone(tmp_path: Path)
     results = followups.run([file], hashing_embedder(256))
     rows = results["R@10"]
     assert results["questions"] == 2
-    assert rows[FOLLOWED]["drawn as it leans"] > rows[FOLLOWED]["plain"]
-    assert rows[ALONE]["drawn as it leans"] == rows[ALONE]["plain"] == 1.0
-    assert "always drawn" in followups.render(results)
+    assert rows[FOLLOWED][WITH_TALK] > rows[FOLLOWED][PLAIN]
+    assert rows[ALONE][WITH_TALK] == rows[ALONE][PLAIN] == 1.0
+    assert "with the talk" in followups.render(results)
 
 
 def test_a_file_without_questions_is_refused(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from engram.engine import Engram
 from engram.env import Env
 from engram.errors import InvalidQuery
 from engram.recall.weights import RecallWeights
-from engram.rules.gaps import question_in
+from engram.rules.gaps import bears_on, question_in
 from engram.text.tokens import count
 from engram.types import Outcome, Reader, Role, Scope, Turn
 from engram.values.query import Filter
@@ -24,6 +24,7 @@ MODEL = "gpt-4"
 REX = Reader(Scope(agent="rex"))
 UNKNOWN = "Which harbour does the ferry Aurora leave from?"
 PLAIN = "Let us go on with the garden party."
+HARBOUR = "Let us go on with the harbour that opens at eight."
 DAY = 86_400.0
 
 
@@ -59,12 +60,13 @@ def section(mem: Engram, name: str, message: str = "Where does my sister Carla l
 
 
 def test_the_injection_mode_decides_memories_and_sections(mem: Engram) -> None:
-    mem.recall(UNKNOWN)
+    for _ in range(2):
+        mem.begin(UNKNOWN, model=MODEL).end("I do not know.")
     mem.gaps()
     shown = {}
     for mode in ("minimal", "standard", "deep"):
         window = mem.context(
-            "What of Carla, green tea, chess, Rust, winters, lemon trees, the garage door, invoice 77 and the marathon?",
+            "What of Carla, green tea, chess, Rust, winters, lemon trees, the garage door, the marathon, harbour and ferry?",
             model=MODEL,
             budget=700,
             mode=mode,
@@ -142,23 +144,61 @@ def test_a_window_states_that_the_answer_is_unknown(mem: Engram) -> None:
 
 
 def test_gaps_are_limited_per_window_session_and_week(path: Path, env: Env, clock: HandClock) -> None:
-    asked = [UNKNOWN, "Who painted the mural behind the bakery?", "When was the lighthouse of Skagen rebuilt?"]
+    asked = [UNKNOWN, "Who painted the ferry Aurora?", "When was the harbour of Aurora rebuilt?"]
+    sailing = "Let us go on with the Aurora, that ferry in the harbour."
+
+    def shown(mem: Engram) -> str:
+        return section(mem, "unknown", sailing)
+
     with opened(path, env) as mem:
         for fact in FACTS:
             mem.remember(fact)
         for question in asked:
-            mem.recall(question)
+            mem.begin(question, model=MODEL).end("I do not know.")
         assert len(mem.gaps()) == 3
-        offered = [section(mem, "unknown") for _ in range(4)]
+        offered = [shown(mem) for _ in range(4)]
         assert [text.count("Ask, if it fits: ") for text in offered] == [1, 1, 0, 0]
         first = {text.removeprefix("Ask, if it fits: ") for text in offered if text}
     clock.advance(DAY)
     with opened(path, env) as mem:
-        assert section(mem, "unknown").removeprefix("Ask, if it fits: ") in set(asked) - first
-        assert section(mem, "unknown") == ""
+        assert shown(mem).removeprefix("Ask, if it fits: ") in set(asked) - first
+        assert shown(mem) == ""
     clock.advance(6.5 * DAY)
     with opened(path, env) as mem:
-        assert section(mem, "unknown").removeprefix("Ask, if it fits: ") in first
+        assert shown(mem).removeprefix("Ask, if it fits: ") in first
+
+
+def test_only_a_question_of_the_talk_that_bears_on_the_message_is_offered(mem: Engram) -> None:
+    message = "We take the ferry Aurora on Friday."
+    mem.recall(UNKNOWN)  # a search, as by the page or the command line
+    mem.context(UNKNOWN, model=MODEL)
+    assert [gap.text for gap in mem.gaps()] == [UNKNOWN]
+    assert section(mem, "unknown", message) == ""
+    ann = mem.as_reader(Reader(Scope(agent="ann")))
+    ann.observe(user=UNKNOWN, assistant="I do not know.")
+    ann.context("And then?", model=MODEL)
+    mem.gaps()
+    assert section(mem, "unknown", message) == "", "another agent's talk"
+    mem.observe(user="Please help me. " + UNKNOWN, assistant="I do not know.")
+    assert mem.working.turns
+    mem.working.tick()
+    mem.gaps()
+    assert section(mem, "unknown", PLAIN) == "", "it does not bear on the message"
+    assert section(mem, "unknown", message) == "Ask, if it fits: " + UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("question", "message", "bears"),
+    [
+        (UNKNOWN, "We take the ferry Aurora on Friday.", True),
+        (UNKNOWN, "When do we leave for the garden party?", False),
+        ("Who owns Draco?", "Draco is slow today", True),
+        ("Who is the president of Brazil?", "deploy the API", False),
+        ("and then?", "and then?", False),
+    ],
+)
+def test_a_question_bears_on_a_message_that_has_half_of_its_words(question: str, message: str, bears: bool) -> None:
+    assert bears_on(question, message) is bears
 
 
 def test_contested_memories_are_asked_about_once_a_week_in_their_scope(path: Path, env: Env, clock: HandClock) -> None:
@@ -166,20 +206,22 @@ def test_contested_memories_are_asked_about_once_a_week_in_their_scope(path: Pat
     with opened(path, env) as mem:
         one, other = (mem.remember(f"The harbour opens at {hour}.").id for hour in ("eight", "nine"))
         mem.relate(one, other, "contradicts")
-        assert section(mem, "unknown", PLAIN) == question
-        assert section(mem, "unknown", PLAIN) == ""
-        assert section(mem.as_reader(Reader(Scope(agent="ann"))), "unknown", PLAIN) == ""
+        settle(mem)
+        assert section(mem, "unknown", PLAIN) == "", "no memory of the harbour bears on it"
+        assert section(mem, "unknown", HARBOUR) == question
+        assert section(mem, "unknown", HARBOUR) == ""
+        assert section(mem.as_reader(Reader(Scope(agent="ann"))), "unknown", HARBOUR) == ""
         assert not mem._vault.store.gaps.select(mem.reader, limit=10)  # nobody asked for it
     clock.advance(6 * DAY)
     with opened(path, env) as mem:
-        assert section(mem, "unknown", PLAIN) == ""
+        assert section(mem, "unknown", HARBOUR) == ""
     clock.advance(2 * DAY)
     with opened(path, env) as mem:
-        assert section(mem, "unknown", PLAIN) == question
+        assert section(mem, "unknown", HARBOUR) == question
         mem.forget(other)
     clock.advance(9 * DAY)
     with opened(path, env) as mem:
-        assert section(mem, "unknown", PLAIN) == ""
+        assert section(mem, "unknown", HARBOUR) == ""
 
 
 def test_gaps_stay_in_their_scope_and_guests_record_none(mem: Engram) -> None:

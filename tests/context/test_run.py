@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
-from recall.vaults import open_engram, texts
+from recall.vaults import open_engram, settle, texts
 
 from engram.context.sections import PROFILES
 from engram.engine import Engram
 from engram.errors import InvalidQuery
-from engram.types import Policy, Reader, Role, Scope
+from engram.types import Policy, Reader, Role, Scope, Stage, Turn
 
 MODEL = "gpt-4"
 
@@ -54,7 +55,6 @@ def test_a_cancelled_run_leaves_no_thread_episode_or_memory(tmp_path: Path) -> N
             run.cancel()
             with pytest.raises(InvalidQuery):
                 run.end("Too late.")
-        mem._vault.prefetcher.settle()
         assert not mem.episodes()
     assert not [thread.name for thread in set(threading.enumerate()) - threads]
     with open_engram(tmp_path / "vault") as again:
@@ -90,16 +90,79 @@ def test_a_guest_reads_and_changes_nothing(mem: Engram) -> None:
         assert len(mem.list()) == 1
 
 
-def test_the_vector_of_a_follow_up_moves_towards_the_topic_of_the_conversation(mem: Engram) -> None:
+# ── the talk so far ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+CRASH, REASON = "The ledger service crashed at noon", "Noon crash of the ledger service: the disk was full of old invoices"
+OTHERS = ("Bread smells good in the kitchen", "Carla plays chess in the harbour", "The audit moved to June")
+
+
+def with_facts(mem: Engram) -> None:
+    for fact in (REASON, *OTHERS):
+        mem.remember(fact)
+    settle(mem)
+
+
+def test_a_why_finds_the_reason_of_what_the_history_is_about(mem: Engram) -> None:
     with mem:
-        for fact in ("The ledger service deploys through the blue pipeline", "Bread deploys its smell through the kitchen"):
-            mem.remember(fact)
-        for turn in ("Tell me about the ledger service and its blue pipeline.", "The ledger service has a blue pipeline."):
-            mem.begin(turn, model=MODEL).end("The ledger service uses the blue pipeline, yes.")
-        assert mem.working.confidence > 0
-        plain = mem.recall("ok, do it", limit=20)
-        drawn = mem.context("ok, do it", model=MODEL).recall
-        cosine = {hit.memory.text: hit.why.signals[0].score for hit in drawn}
-        before = {hit.memory.text: hit.why.signals[0].score for hit in plain}
-        ledger = "The ledger service deploys through the blue pipeline"
-        assert cosine[ledger] > before[ledger]
+        with_facts(mem)
+        history = [{"role": "user", "content": CRASH}, {"role": "assistant", "content": "Yes, at noon."}]
+        assert texts(mem.recall("why?", limit=1, history=history)) == [REASON]
+        assert REASON in mem.context("why?", model=MODEL, history=history).text
+        assert REASON not in mem.context("why?", model=MODEL).text
+
+
+def test_a_why_finds_the_reason_of_what_working_memory_heard(mem: Engram, tmp_path: Path) -> None:
+    with mem:
+        with_facts(mem)
+        mem.begin(CRASH, model=MODEL).end("Yes, at noon.")
+        assert REASON in mem.context("why?", model=MODEL).text
+    with open_engram(tmp_path / "vault") as again:  # the last turns are not saved, the slots made of them are
+        settle(again)
+        assert again.working.turns == ()
+        assert REASON in again.context("why?", model=MODEL).text
+
+
+def test_a_self_contained_message_is_not_drawn_to_the_history(mem: Engram) -> None:
+    with mem:
+        with_facts(mem)
+        plain, drawn = (
+            mem.recall("What smells good in the kitchen?", limit=5, history=history) for history in ((), [Turn(CRASH)])
+        )
+        assert [(hit.memory.id, hit.score) for hit in plain] == [(hit.memory.id, hit.score) for hit in drawn]
+
+
+def test_what_stands_in_the_history_is_not_recalled_again(mem: Engram) -> None:
+    with mem:
+        with_facts(mem)
+        stored = mem.remember(CRASH)
+        settle(mem)
+        history = [Turn(f"Listen: {CRASH}."), Turn("You are the assistant.", "system")]
+        asked = "When did the ledger service crash?"
+        assert stored.id in [hit.memory.id for hit in mem.recall(asked, limit=5)]
+        answer = mem.recall(asked, limit=5, history=history)
+        assert [(one.id, one.stage, one.reason) for one in answer.left_out] == [
+            (stored.id, Stage.SAID, "its words stand in the history that was given")
+        ]
+        assert stored.id not in [hit.memory.id for hit in answer]
+        window = mem.context(asked, model=MODEL, history=history)
+        assert stored.id not in window.ids
+        assert window.text.count(CRASH) == 1
+        assert "1 memory is left out: the history has the same words." in window.notes
+        tight = mem.context(asked, model=MODEL, history=[*history, Turn("blah " * 400)], budget=120)
+        assert stored.id in [item.memory.id for item in tight.items], "the history has no room for it"
+
+
+def test_a_question_that_the_history_answers_is_no_gap(mem: Engram) -> None:
+    with mem:
+        mem.remember("The ferry Aurora leaves from the harbour of Bergen")
+        settle(mem)
+        asked = "Which harbour does the ferry Aurora leave from?"
+        history = [Turn("The ferry Aurora leaves from the harbour of Bergen")]
+        assert mem.recall(asked, history=history).outcome is mem.recall(asked).outcome
+        assert mem.gaps() == []
+
+
+@pytest.mark.parametrize("history", ["why", [{"speaker": 5}], [3]])
+def test_a_history_of_no_turns_is_refused(mem: Engram, history: Any) -> None:
+    with mem, pytest.raises(InvalidQuery, match="history"):
+        mem.recall("why?", history=history)

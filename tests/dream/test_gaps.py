@@ -49,7 +49,8 @@ def test_a_missing_field_is_asked_for_once_until_it_is_known(mem: Engram) -> Non
 def test_a_recorded_gap_is_offered_like_any_open_question(mem: Engram) -> None:
     store_services(mem)
     run_gaps(mem)
-    window = mem.context("Let us go on with the deployment plan.", model="gpt-4")
+    assert "Ask, if it fits" not in mem.context("Let us go on with the deployment plan.", model="gpt-4").text
+    window = mem.context("Let us deploy Draco today.", model="gpt-4")
     assert "Ask, if it fits: Who owns Draco?" in window.text
 
 

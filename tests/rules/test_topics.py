@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from recall.vaults import MODELS, NO_MODEL, real_encoder
 
 from engram.models.embedders import Embedder, hashing_embedder
-from engram.rules.topics import Momentum, Topic, TopicReading, Vector, advance, assess_topic, blend, dependence, similarity
+from engram.rules.topics import Momentum, Topic, TopicReading, Vector, advance, assess_topic, blend, dependence, talk_of
+from engram.types import Turn
 
 DEPLOY = (
     "The staging deploy of the payment API fails on the health check.",
@@ -82,7 +82,7 @@ def test_no_vector_leads_to_nan(turns: list[tuple[Vector, str]], query: Vector) 
     for vector, text in turns:
         way = advance(way, text, vector, assess_topic(way, text, vector, 0.5))
         assert 0.0 <= way.confidence <= 1.0
-    drawn = blend(way, "deploy it", query)
+    drawn = blend(query, turns[-1][0] if turns else query, 0.5)
     assert np.isfinite(drawn).all()
     if np.linalg.norm(query) > 1e-3 and drawn is not query:
         assert np.linalg.norm(drawn) == pytest.approx(1.0, abs=1e-4)
@@ -93,6 +93,8 @@ def test_no_vector_leads_to_nan(turns: list[tuple[Vector, str]], query: Vector) 
     [
         ("ok, deploy it", 0.8, 1.0),
         ("why?", 1.0, 1.0),
+        ("Oh dear, I forgot. What happened to them?", 0.8, 1.0),
+        ("The API crashed, for the disk was full. What happened to it?", 0.0, 0.0),
         ("and the second one?", 0.8, 1.0),
         ("do the same for staging", 0.5, 0.9),
         ("who runs the payment API in Frankfurt?", 0.0, 0.0),
@@ -104,59 +106,23 @@ def test_a_message_depends_on_earlier_turns_the_less_it_says(text: str, least: f
     assert least <= dependence(text) <= most
 
 
-def test_only_dependent_messages_are_blended_with_the_conversation() -> None:
-    embedder = hashing_embedder(256)
-    way, _ = read_turns(embedder, *DEPLOY)
-    alone, follow = "who runs the billing database in Oslo?", "ok, do it"
-    assert blend(way, alone, embedder.query(alone)) is not None
-    assert np.array_equal(blend(way, alone, embedder.query(alone)), embedder.query(alone))
-    assert way.centroid is not None
-    before, after = embedder.query(follow), blend(way, follow, embedder.query(follow))
-    assert (similarity(after, way.centroid, 0.0) or 0.0) > (similarity(before, way.centroid, 0.0) or 0.0)
-    assert np.linalg.norm(after) == pytest.approx(1.0, abs=1e-5)
+def test_a_query_vector_moves_towards_the_talk_by_its_weight() -> None:
+    query, talk = np.eye(4, dtype=np.float32)[:2]
+    assert np.array_equal(blend(query, talk, 0.0), query)
+    drawn = blend(query, talk, 0.5)
+    assert float(drawn @ query) == pytest.approx(float(drawn @ talk))
+    assert np.linalg.norm(drawn) == pytest.approx(1.0, abs=1e-5)
+    assert blend(query, talk[:2], 0.5) is query, "vectors of another encoder"
 
 
-@pytest.mark.skipif(not MODELS, reason=NO_MODEL)
-def test_a_follow_up_finds_memories_of_the_current_topic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the real encoder: notes on the deploy come first for "ok, run it"; a self-contained question is not affected."""
-    monkeypatch.setenv("ENGRAM_MODELS", MODELS)
-    embedder = real_encoder()
-    if embedder is None:
-        pytest.skip(NO_MODEL)
-    notes = [
-        "The payment API is deployed with `make ship` from the release branch.",
-        "Running shoes need to be replaced every 500 miles.",
-        "The marathon in Lisbon is run in October.",
-        "Ann makes sourdough bread at the weekend.",
-    ]
-    kept = embedder.passages(notes)
-    way, _ = read_turns(embedder, *DEPLOY)
-    follow, alone = "ok, run it now", "which marathon takes place in October in Portugal?"
-    plain, drawn = (kept @ vector for vector in (embedder.query(follow), blend(way, follow, embedder.query(follow))))
-    assert int(np.argmax(drawn)) == 0
-    assert drawn[0] - max(drawn[1:]) > plain[0] - max(plain[1:])
-    assert int(np.argmax(kept @ blend(way, alone, embedder.query(alone)))) == 2
-
-
-def test_a_dependent_message_is_searched_with_the_conversations_question_vector() -> None:
-    """Question and passage vectors of an encoder differ, so the mean of question vectors is used."""
-    said, asked, bare = (np.eye(3, dtype=np.float32)[place] for place in range(3))
-    way = advance(
-        Momentum(),
-        "The payment API fails",
-        said,
-        assess_topic(Momentum(), "The payment API fails", asked, 0.0),
-        as_question=asked,
-    )
-    drawn = blend(way, "why?", bare)
-    assert float(drawn @ asked) > 0.9
-    assert float(drawn @ said) == 0.0
-    on = advance(way, "The payment API is slow", said, TopicReading(Topic.CONTINUATION, 0.0), as_question=bare)
-    assert on.course is not None
-    assert 0 < float(on.course @ bare) < float(on.course @ asked)
-    off = advance(on, "Do you like jazz?", said, TopicReading(Topic.SWITCH, 0.0), as_question=bare)
-    assert off.course is not None
-    assert float(off.course @ asked) == 0.0
+def test_the_talk_is_the_last_turns_that_say_something() -> None:
+    said = [Turn(f"The deploy number {number} failed") for number in range(9)]
+    assert talk_of([*said, Turn("ok, thanks!", "assistant")]).splitlines() == [turn.text for turn in said[-4:]]
+    assert talk_of([Turn("hm ok")]) == talk_of([]) == ""
+    long = talk_of([Turn("The deploy failed. " + "blah " * 400 + "Shall I retry?")])
+    assert long.startswith("The deploy failed.")
+    assert long.endswith("Shall I retry?")
+    assert len(long) < 700
 
 
 def test_a_reading_answers_to_its_earlier_names() -> None:

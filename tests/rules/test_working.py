@@ -120,7 +120,7 @@ def test_a_mention_raises_activation_by_the_shared_words(clock: HandClock) -> No
     assert memory.slots[0].touched_at == clock.now()
 
 
-def test_a_drift_weakens_and_a_switch_clears_all_but_the_goal(clock: HandClock) -> None:
+def test_a_change_of_topic_weakens_all_but_the_goal_and_evicts_the_faint(clock: HandClock) -> None:
     memory, _ = filled(clock, ["lively", "middling", "faint"], activation=0.9)
     levels = {"lively": 0.9, "middling": 0.5, "faint": 0.25}
     memory = replace(memory, slots=tuple(replace(slot, activation=levels[slot.text]) for slot in memory.slots))
@@ -130,8 +130,11 @@ def test_a_drift_weakens_and_a_switch_clears_all_but_the_goal(clock: HandClock) 
     assert {slot.text: round(slot.activation, 3) for slot in drifted.slots} == {"lively": 0.63, "ship it": 0.6, "middling": 0.35}
     assert [one.slot.text for one in gone] == ["faint"]
     left, gone = working.change_topic(memory, Topic.SWITCH)
-    assert texts(left) == ["ship it"]
-    assert {one.slot.text: one.candidate for one in gone} == {"lively": True, "middling": True, "faint": False}
+    assert {slot.text: round(slot.activation, 3) for slot in left.slots} == {"ship it": 0.6, "lively": 0.36, "middling": 0.2}
+    assert [(one.slot.text, one.reason, one.candidate) for one in gone] == [("faint", EvictionReason.TOPIC, True)]
+    again, gone = working.change_topic(left, Topic.SWITCH)
+    assert texts(again) == ["ship it"]
+    assert {one.slot.text for one in gone} == {"lively", "middling"}
 
 
 def test_a_statement_over_the_token_limit_is_shortened_to_whole_sentences(clock: HandClock) -> None:
@@ -162,7 +165,7 @@ def test_evict_lowest_evicts_the_least_active_slot(clock: HandClock) -> None:
 def test_compress_lowest_halves_the_least_active_slot(clock: HandClock) -> None:
     memory, gone = crowd(clock, Strategy.COMPRESS_LOWEST)
     assert len(memory.slots) == 3
-    assert gone == []
+    assert [(one.slot.text, one.reason) for one in gone] == [(LONG, EvictionReason.COMPRESSED)]
     assert all(slot.text.endswith((".", "…")) for slot in memory.slots)
 
 
@@ -176,9 +179,38 @@ def test_summarize_batch_merges_the_least_active_slots(clock: HandClock) -> None
     assert summed.tokens <= sum(one.slot.tokens for one in gone) / 2
 
 
+@pytest.mark.parametrize("limits", [SlotLimits(slots=2), SlotLimits(tokens=55)], ids=["too many slots", "too many tokens"])
+def test_each_strategy_makes_room_in_its_own_way_and_says_which(clock: HandClock, limits: SlotLimits) -> None:
+    """Slots, or tokens, are short: what is left differs by strategy, and so does the reason given."""
+    left, reasons = {}, {}
+    story = "Ann went to Oslo. She met Bob there. They had tea in town. Then they took the ferry."
+    for strategy in Strategy:
+        chosen = replace(limits, strategy=strategy)
+        memory, _ = filled(clock, [story, story.replace("Oslo", "Rome")], chosen, activation=0.4)
+        memory, gone = working.attend(memory, "The certificate runs out on Friday, the day of the audit.", clock.now(), chosen)
+        assert len(memory.slots) <= limits.slots
+        assert memory.tokens <= limits.tokens
+        left[strategy], reasons[strategy] = tuple(texts(memory)), {one.reason.value for one in gone}
+    assert len(set(left.values())) == len(Strategy)
+    assert reasons == {
+        Strategy.EVICT_LOWEST: {"room"},
+        Strategy.COMPRESS_LOWEST: {"compressed"},
+        Strategy.SUMMARIZE_BATCH: {"summed up"},
+        Strategy.HIERARCHICAL: {"abridged"},
+    }
+
+
+def test_a_slot_that_was_shortened_is_handed_on_once(clock: HandClock) -> None:
+    """Its full words are a candidate for the vault; the short form that stays is not one later."""
+    memory, gone = crowd(clock, Strategy.COMPRESS_LOWEST)
+    assert [one.candidate for one in gone] == [True]
+    shortened = next(slot for slot in memory.slots if slot.text not in (LONG, LONG.replace("Frankfurt", "Oslo")) and slot.known)
+    assert not Evicted(shortened, EvictionReason.ROOM).candidate
+
+
 def test_hierarchical_drops_detail_and_keeps_every_subject(clock: HandClock) -> None:
     memory, gone = crowd(clock, Strategy.HIERARCHICAL)
-    assert gone == []
+    assert {one.reason for one in gone} == {EvictionReason.ABRIDGED}
     assert any(text == "The deploy to Frankfurt fails because the health check needs ninety seconds." for text in texts(memory))
     assert any("Oslo" in text for text in texts(memory))
 
@@ -258,15 +290,15 @@ def test_a_turn_becomes_its_telling_sentence_after_its_speakers_name_and_small_t
 
 
 def test_the_written_reasons_for_an_eviction_stay() -> None:
-    assert [reason.value for reason in EvictionReason] == ["room", "faded", "topic", "summed up"]
+    assert [reason.value for reason in EvictionReason] == ["room", "faded", "topic", "summed up", "compressed", "abridged"]
 
 
 def test_the_last_turn_is_available_and_twenty_turns_are_kept(clock: HandClock) -> None:
     last_turns = LastTurns()
-    assert last_turns.just_said is None
+    assert not last_turns.waiting
     for number in range(25):
         last_turns, _ = add_turn(last_turns, Turn(f"turn {number}"), clock.now(), 20)
-    assert last_turns.just_said == Turn("turn 24")
+    assert last_turns.turns[-1].turn == Turn("turn 24")
     assert [heard.turn.text for heard in last_turns.turns] == [f"turn {number}" for number in range(5, 25)]
 
 
@@ -277,7 +309,7 @@ def test_a_turn_is_handed_on_after_thirty_seconds_and_stays_available(clock: Han
     clock.advance(0.1)
     last_turns, ripe = take_aged(last_turns, clock.now(), 30.0)
     assert [heard.turn for heard in ripe] == [Turn("make it blue")]
-    assert last_turns.just_said == Turn("make it blue")
+    assert last_turns.turns[-1].turn == Turn("make it blue")
     assert take_aged(last_turns, clock.now(), 30.0)[1] == ()  # each turn is handed on once
 
 

@@ -5,33 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from engram.context.budget import WindowPlan, plan_window
-from engram.context.history import split_instructions, turns_of
+from engram.context.budget import WindowPlan, grants, plan_window
+from engram.context.history import VERBATIM, compress, split_instructions, turns_of
 from engram.context.resume import extra_sections, record_gap, record_window
 from engram.context.run import Run
-from engram.context.sections import PROFILES
+from engram.context.sections import EXTRA_SECTIONS, HISTORY, PROFILES
 from engram.context.window import ContextWindow, build
 from engram.guard.injection import InjectionVerdict, assess_cached
-from engram.recall.plan import QUERY_CHARACTERS, Query, is_unrestricted
-from engram.recall.searcher import Searcher
+from engram.recall.plan import QUERY_CHARACTERS, Query, asks_nothing, is_unrestricted
+from engram.recall.searcher import NOTHING_ASKED, Searcher
+from engram.rules.topics import talk_of
 from engram.store.limits import StoreLimits
 from engram.text.transcripts import OpenAI
-from engram.types import Reader, Recall, Report, Turn
+from engram.types import Reader, Recall, Report, Stage, Turn
 from engram.values.frozen import replace
 from engram.values.query import Filter
 from engram.working.export import Form
 from engram.working.memory import Working
-from engram.working.prefetch import Prefetcher
 from engram.working.sets import WorkingSets
 
 
 class ContextBuilder:
     """Builds context windows from the working memory and the stored memories of one vault."""
 
-    def __init__(self, sets: WorkingSets, searcher: Searcher, prefetcher: Prefetcher) -> None:
+    def __init__(self, sets: WorkingSets, searcher: Searcher) -> None:
         self._sets = sets
         self._searcher = searcher
-        self._prefetcher = prefetcher
 
     def build(
         self,
@@ -51,8 +50,8 @@ class ContextBuilder:
         instructions, turns = split_instructions(turns_of(history))
         injection, models_file = mode or settings.injection_mode, settings.models_file or None
         plan = plan_window(message, model, budget, profile, injection, instructions=instructions, models_file=models_file)
-        query = self._query(message, plan, now, filters)
-        recall = self._prefetcher.answer(reader, message, query)
+        query = self._query(reader, message, plan, turns, now, filters)
+        recall = NOTHING_ASKED if asks_nothing(message) else self._searcher.recall_uncounted(reader, query)
         if is_unrestricted(query):
             record_gap(self._sets, reader, message, recall)
         window = self._window(reader, message, plan, recall, turns)
@@ -60,7 +59,7 @@ class ContextBuilder:
         hits = tuple(hit for hit in recall if hit.memory.key in shown)
         self._searcher.count_use(reader, replace(recall, hits=hits))
         record_window(self._sets, reader, window)
-        notes = (*window.notes, *_notes(plan, message))
+        notes = (*window.notes, *_notes(plan, message, recall))
         return replace(window, budget=plan.budget, instructions=instructions, notes=notes)
 
     def begin(
@@ -81,13 +80,19 @@ class ContextBuilder:
         window = self.build(reader, message, model=model, budget=budget, history=history, now=now, profile=profile, mode=mode)
         captures = PROFILES[profile].captures and reader.writes
         turn = Turn(message, "user", at=now, session=session)
-        return Run(window, turn, reader, self._sets, self._prefetcher, capture if captures else None)
+        return Run(window, turn, reader, self._sets, capture if captures else None)
 
-    def _query(self, message: str, plan: WindowPlan, now: datetime | None, filters: Filter) -> Query:
+    def _query(
+        self, reader: Reader, message: str, plan: WindowPlan, history: Sequence[Turn], now: datetime | None, filters: Filter
+    ) -> Query:
+        """Return the query of a message, read with the history, else with what working memory heard last."""
         # The question of a long message mostly stands at its end, after pasted text.
         text = message[-QUERY_CHARACTERS:]
         limit = min(plan.hits, self._sets.live.tuned(StoreLimits).page_limit // 2)
-        return Query(text=text, now=now or self._sets.env.now(), limit=limit, where=filters)
+        talk = talk_of(history) if history else Working(self._sets, reader).talk
+        room = grants((*plan.profile.claims, *EXTRA_SECTIONS), plan.room).get(HISTORY, 0)
+        said = tuple(piece.text for piece in compress(history, room, plan.count) if piece.form == VERBATIM)
+        return Query(text=text, now=now or self._sets.env.now(), limit=limit, where=filters, talk=talk, said=said)
 
     def _window(self, reader: Reader, message: str, plan: WindowPlan, recall: Recall, history: Sequence[Turn]) -> ContextWindow:
         working, guarded = Working(self._sets, reader), self._sets.live.now.guard_injection
@@ -107,8 +112,10 @@ class ContextBuilder:
         )
 
 
-def _notes(plan: WindowPlan, message: str) -> list[str]:
+def _notes(plan: WindowPlan, message: str, recall: Recall) -> list[str]:
     notes = []
+    if said := sum(candidate.stage is Stage.SAID for candidate in recall.left_out):
+        notes.append(f"{said} {'memory is' if said == 1 else 'memories are'} left out: the history has the same words.")
     if plan.count(message) >= plan.model.window:
         notes.append("the message alone fills the model's window.")
     if not plan.model.known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from engram.capture import redaction
@@ -11,7 +12,7 @@ from engram.context.window import ContextWindow
 from engram.recall.plan import Query
 from engram.recall.searcher import Searcher
 from engram.recall.selection import is_flagged
-from engram.rules.gaps import question_in
+from engram.rules.gaps import bears_on, question_in
 from engram.rules.resume import Morning, morning
 from engram.store.limits import StoreLimits
 from engram.types import Outcome, Policy, Reader, Recall
@@ -21,7 +22,8 @@ from engram.working.memory import Working
 from engram.working.sets import WorkingSets
 
 _LATEST = 50  # latest memories that may be news in a briefing
-_TRIES = 3  # questions tried to find one that is still unanswered
+_OPEN = 50  # open questions that are compared with the message
+_TRIES = 3  # of these, questions tried to find one that is still unanswered
 _ASK = "Ask, if it fits: "
 _LONGEST = 300  # characters of a question that may be offered
 
@@ -48,7 +50,7 @@ def extra_sections(
     if mode.morning and _is_back(sets, reader):
         sections[MORNING] = morning_of(sets, reader, besides=True).text
     unknown = [reflection(recall.outcome)] if mode.reflects and question_in(message) else []
-    if mode.asks and (question := _gap(sets, searcher, reader, message)):
+    if mode.asks and (question := _gap(sets, searcher, reader, message, recall)):
         unknown.append(_ASK + question)
     sections[UNKNOWN] = "\n".join(line for line in unknown if line)
     return {name: text for name, text in sections.items() if text}
@@ -79,25 +81,31 @@ def _is_back(sets: WorkingSets, reader: Reader) -> bool:
     return active_at is not None and sets.env.now() - active_at >= timedelta(hours=sets.live.now.morning_after_h)
 
 
-def _gap(sets: WorkingSets, searcher: Searcher, reader: Reader, message: str) -> str:
-    """Return a question to offer: an earlier one that is still unanswered, else a doubt; empty if enough were offered."""
+def _gap(sets: WorkingSets, searcher: Searcher, reader: Reader, message: str, recall: Recall) -> str:
+    """Return a question to offer that bears on the message: one that the talk of this scope, or a dream over it, raised and that
+    is still unanswered, else a doubt about a memory of the answer; empty if there is none or enough were offered.
+    """
     offered = sets.of(reader).offered
     if not reader.writes or len(offered) >= sets.live.now.gap_questions:
         return ""
-    for gap in sets.store.gaps.select(reader, limit=_TRIES + len(offered), to_offer=True):
-        if gap.text in offered or gap.text in message:
-            continue
+    open_gaps = sets.store.gaps.select(reader, limit=_OPEN, to_offer=True)
+    bearing = [gap for gap in open_gaps if gap.text not in offered and gap.text not in message and bears_on(gap.text, message)]
+    for gap in bearing[:_TRIES]:
         answer = searcher.recall_uncounted(reader, Query(text=gap.text, now=sets.env.now()))
         if answer.outcome is not Outcome.ANSWERED:
             return gap.text
         sets.store.gaps.put(reader, gap.text, answered=True)
-    return _doubt(sets, reader, message)
+    near = [hit.memory.key for hit in recall if searcher.is_relevant(hit)] if recall.outcome is Outcome.ANSWERED else []
+    return _doubt(sets, reader, message, near)
 
 
-def _doubt(sets: WorkingSets, reader: Reader, message: str) -> str:
-    """Return a question about contested, or old and much used, memories of this scope; empty if offered lately."""
+def _doubt(sets: WorkingSets, reader: Reader, message: str, keys: Sequence[int]) -> str:
+    """Return a question about those of these memories of this scope that are contested, or old and much used; empty if there is
+    none, or it was offered lately.
+    """
     offered = sets.of(reader).offered
-    doubts = sets.store.knowledge.doubts(replace(reader, policy=Policy.OWN), limit=_TRIES + len(offered))
+    own = replace(reader, policy=Policy.OWN)
+    doubts = sets.store.knowledge.doubts(own, keys=keys, limit=_TRIES + len(offered)) if keys else ()
     texts = [
         doubt.text for doubt in doubts if doubt.text not in offered and doubt.text not in message and len(doubt.text) <= _LONGEST
     ]

@@ -15,7 +15,6 @@ from engram.deadline import without_deadline
 from engram.errors import EngramError, InvalidQuery
 from engram.types import Reader, Report, Turn
 from engram.working.memory import Working
-from engram.working.prefetch import Prefetcher
 from engram.working.sets import WorkingSets
 
 
@@ -28,7 +27,6 @@ class Run:
         message: Turn,
         reader: Reader,
         sets: WorkingSets,
-        prefetcher: Prefetcher,
         capture: Callable[[Sequence[Turn]], Report] | None,
     ) -> None:
         """capture: stores turns; None if the profile or the reader does not allow it."""
@@ -36,7 +34,6 @@ class Run:
         self._message = message
         self._reader = reader
         self._sets = sets
-        self._prefetcher = prefetcher
         self._capture = capture
         self._ended = False
 
@@ -73,7 +70,6 @@ class Run:
             working = Working(self._sets, self._reader)
             working.hear(*(turn for turn in turns if turn.text.strip()), known=True)  # evicted turns are not captured again
             working.suspend()
-            self._prefetcher.start(self._reader)
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,6 @@ question that no rule is sure of is a plain look-up.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 
@@ -16,10 +15,10 @@ from engram.env import in_utc
 from engram.errors import InvalidQuery
 from engram.index.terms import STOP_WORDS
 from engram.index.terms import asks_nothing as asks_nothing
-from engram.models.embedders import Vectors
 from engram.recall.times import Anchor, Range, asked_time
 from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import RULES, STORIES
+from engram.rules.topics import dependence
 from engram.settings import Settings
 from engram.store.limits import StoreLimits
 from engram.store.validation import check_filter
@@ -204,8 +203,8 @@ _PAGE_LIMIT = StoreLimits().page_limit
 class Query:
     """A question with the options of the caller.
 
-    `vector` is the question's vector if the caller has it; else the text is encoded. `contextualize` moves the encoded vector
-    towards the topic of the conversation.
+    `talk` holds the words said just before it: a question that depends on them ("why?") is searched with them. `said` holds the
+    turns that the caller has before him: a memory whose words stand there is left out.
     """
 
     text: str
@@ -215,8 +214,8 @@ class Query:
     as_of: datetime | None = None
     mode: Mode | None = None
     where: Filter = _ANY
-    vector: Vectors | None = None
-    contextualize: Callable[[Vectors], Vectors] | None = None
+    talk: str = ""
+    said: tuple[str, ...] = ()
 
 
 def is_unrestricted(query: Query) -> bool:
@@ -232,10 +231,12 @@ def is_unrestricted(query: Query) -> bool:
 class Plan:
     """The plan of the search for a question.
 
-    `terms` are the distinct words of the question and `content_terms` those that are no stop words; `breadth` is the number of
-    candidates that an arm may bring, `postings` the entries of the text index that may be read, `most` the number of hits,
-    `hops` the links that are followed, `vector_weight` the weight of meaning against words. `deep` marks the second, wider
-    search; `whole` asks for every candidate, not only for those that can become hits.
+    `terms` are the distinct words to look up: those of the question and, if it depends on the talk, those of the talk;
+    `talk_weight` is the weight of the talk's vector in the query. `content_terms` are the words of the question that are no
+    stop words;
+    `breadth` is the number of candidates that an arm may bring, `postings` the entries of the text index that may be read, `most`
+    the number of hits, `hops` the links that are followed, `vector_weight` the weight of meaning against words. `deep` marks the
+    second, wider search; `whole` asks for every candidate, not only for those that can become hits.
     """
 
     query: Query
@@ -245,6 +246,7 @@ class Plan:
     most: int
     terms: tuple[str, ...] = ()
     content_terms: frozenset[str] = frozenset()
+    talk_weight: float = 0.0
     analysis: QueryAnalysis = _NO_ANALYSIS
     hops: int = 0
     vector_weight: float = 0.75
@@ -255,7 +257,7 @@ class Plan:
     @property
     def is_courtesy(self) -> bool:
         """True if nothing needs to be looked up: the message is a courtesy, and the caller did not ask for a number of hits."""
-        return self.query.limit is None and is_courtesy(self.query.text, self.terms)
+        return self.query.limit is None and is_courtesy(self.query.text, terms(self.query.text))
 
     @property
     def signature(self) -> str:
@@ -300,6 +302,7 @@ def plan(
     if query.as_of is not None:
         where = replace(where, as_of=query.as_of)
     words = terms(query.text)
+    talk_weight = weights.talk_weight * dependence(query.text) if query.talk else 0.0
     analysis = analyze(query.text, query.now)
     return Plan(
         query=query,
@@ -307,8 +310,9 @@ def plan(
         breadth=min(max(weights.recall_candidates, 2 * (query.limit or 0)), page_limit),
         postings=weights.posting_budget,
         most=query.limit or settings.recall_limit,
-        terms=words,
+        terms=tuple(dict.fromkeys((*words, *terms(query.talk)))) if talk_weight else words,
         content_terms=frozenset(words) - STOP_WORDS,
+        talk_weight=talk_weight,
         analysis=analysis,
         hops=hops(analysis, weights) if where.as_of is None else 0,
         vector_weight=min(max(settings.vector_weight + vector_shift, 0.0), 1.0),
@@ -353,8 +357,9 @@ def checked(query: Query) -> Query:
         raise InvalidQuery("the question contains a lone surrogate, which is not a character.")
     if not isinstance(query.where, Filter):
         raise InvalidQuery("the filters must be a Filter.", way_out="Pass `engram.Filter(kinds=…, categories=…, since=…)`.")
-    check_filter(query.where)
-    for name, moment in (("now", query.now), ("as_of", query.as_of), ("as_of", query.where.as_of)):
+    where = query.where
+    check_filter(where)
+    for name, moment in (("now", query.now), ("as_of", query.as_of), ("as_of", where.as_of)):
         if moment is not None and not isinstance(moment, datetime):
             raise InvalidQuery(f"{name!r} must be a datetime.")
     for name, value in (("limit", query.limit), ("budget", query.budget)):

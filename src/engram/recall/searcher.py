@@ -55,6 +55,7 @@ from engram.recall.trust import Answerability, answerability, trust
 from engram.recall.unknown_names import unknown_names
 from engram.recall.weights import RecallWeights
 from engram.rules.lifecycle import Lifecycle, lifecycle
+from engram.rules.topics import blend
 from engram.settings import LiveSettings, Settings
 from engram.store.limits import StoreLimits
 from engram.store.ports import Store
@@ -257,13 +258,11 @@ class Searcher:
         """Return True if a hit is near enough to its question to be put before an agent."""
         return is_relevant(hit, self.background, self._live.tuned(RecallWeights))
 
-    def vector_of(self, query: Query) -> Vectors | None:
-        """Return the question's vector, moved towards the conversation; None if it has no word or there is no encoder."""
-        return self._encode(query, terms(query.text), [])
-
-    def _encode(self, query: Query, words: Sequence[str], notes: list[str]) -> Vectors | None:
-        vector = self._arms.encode(query.text, notes) if words else None  # "???" is near to nothing
-        return query.contextualize(vector) if query.contextualize is not None and vector is not None else vector
+    def _encode(self, planned: Plan, notes: list[str]) -> Vectors | None:
+        """Return the question's vector, moved towards the talk that it depends on; None without a word or an encoder."""
+        vector = self._arms.encode(planned.query.text, notes) if planned.terms else None  # "???" is near to nothing
+        talk = self._arms.encode(planned.query.talk, notes) if vector is not None and planned.talk_weight else None
+        return vector if vector is None or talk is None else blend(vector, talk, planned.talk_weight)
 
     # ── feedback ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -337,7 +336,7 @@ class Searcher:
         notes: list[str] = []
         words = self._start(self._text_arms, reader, planned, watch)
         with watch.stage("embed"):
-            vector = query.vector if query.vector is not None else self._encode(query, planned.terms, notes)
+            vector = self._encode(planned, notes)
         check_deadline("the question was encoded")
         text_arms = partial(future_result, words, "words were looked up")
         trace = self._search_once(reader, planned, vector, text_arms, notes, watch, settings)
@@ -620,7 +619,8 @@ class Searcher:
             *([_HELD_BACK.format(attacks, "are" if attacks > 1 else "is")] if attacks else []),
         )
         outcome = _outcome(trace, withheld)
-        return Recall(hits, outcome, _quality(trace, hits), withheld, tuple(dict.fromkeys(notes)))
+        said = explain.left_out([decision for decision in trace.decisions if decision.stage is Stage.SAID], trace.scale)
+        return Recall(hits, outcome, _quality(trace, hits), withheld, tuple(dict.fromkeys(notes)), said)
 
 
 def _is_faded(memory: Memory, now: datetime, settings: Settings) -> bool:
@@ -670,7 +670,7 @@ def in_order(hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
 def _outcome(trace: SearchTrace, withheld: int) -> Outcome:
     if trace.notes:
         return Outcome.DEGRADED
-    if trace.hits:
+    if trace.hits or any(decision.stage is Stage.SAID for decision in trace.decisions):
         return Outcome.ANSWERED if trace.plan.lists or _is_answered(trace) else Outcome.BELOW_THRESHOLD
     return Outcome.BELOW_THRESHOLD if withheld else Outcome.NOTHING_KNOWN
 

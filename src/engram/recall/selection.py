@@ -36,6 +36,7 @@ Links = Sequence[tuple[int, int, str]]
 """(source, target, kind) of edges among candidates."""
 
 _FLAGGED = "flagged as a prompt injection; `list` and `get` show it, `update(flagged=False)` clears it"
+_FEW_WORDS = 4  # least words of a memory by which it is recognized in a turn
 _BY_WORDS = 0.3  # share of a hit's score from other arms than the vectors' from which it counts as found by its words
 
 
@@ -98,6 +99,7 @@ def select(ranking: Ranking, candidates: FetchedCandidates, links: Links, plan: 
     }
     best_of = dict(zip(ranking.keys.tolist(), matches.tolist(), strict=True))
     retold = set(_retold(memories, links))
+    said = [" ".join(turn.split()) for turn in plan.query.said]
     answer, decisions = _Answer(), []
     for position, key in enumerate(ranking.keys.tolist()):
         memory = memories.get(key)
@@ -109,6 +111,8 @@ def select(ranking: Ranking, candidates: FetchedCandidates, links: Links, plan: 
         elif key in candidates.suppressed:
             stage, until = Stage.SUPPRESSED, candidates.suppressed[key]
             reason = f"feedback says that it did not help with such a question; left out until {until:%Y-%m-%d}"
+        elif said and _stands_in(memory, said):
+            stage, reason = Stage.SAID, "its words stand in the history that was given"
         elif key in superseded:
             stage, reason = Stage.SUPERSEDED, "the memory that superseded it is in the answer"
         elif outdated.get(key) in answer.keys and float(matches[position]) <= best_of[outdated[key]]:
@@ -125,6 +129,12 @@ def select(ranking: Ranking, candidates: FetchedCandidates, links: Links, plan: 
                 stage, reason = _within_limits(memory, answer, plan)
         decisions.append(Decision(position, memory, score, stage, reason, needed))
     return decisions
+
+
+def _stands_in(memory: Memory, said: Sequence[str]) -> bool:
+    """Return True if the words of a memory stand in one of these turns. A few words ("I love it") may be of something else."""
+    words = memory.words.split()
+    return len(words) >= _FEW_WORDS and any(" ".join(words) in turn for turn in said)
 
 
 def _within_limits(memory: Memory, answer: _Answer, plan: Plan) -> tuple[Stage, str]:

@@ -17,6 +17,7 @@ class RecallWeights:
     words_full: float = 0.35
     words_least: float = 0.4
     wordings_weight: float = 1.0
+    talk_weight: float = 0.5  # weight of the talk so far in the vector of a message that says nothing without it (X6)
 
     # parts of a score beside the arms (R2, R3, R4, R10); "if many": for a question with several answers
     assistant_discount: float = 3.0  # an assistant's words lose this unless the question asks for them

@@ -36,6 +36,16 @@ def question_in(text: str) -> str:
     return ""
 
 
+_STEM = 5  # leading letters by which words count as forms of one
+_BEARING = 0.5  # share of a question's content words that a message holds if the question bears on it
+
+
+def bears_on(question: str, message: str) -> bool:
+    """Return True if a message holds at least half of the content words of a question."""
+    asked, said = ({word[:_STEM] for word in content_words(text) if word not in _ASKING} for text in (question, message))
+    return bool(asked) and len(asked & said) >= _BEARING * len(asked)
+
+
 _PEERS, _USUAL = 3, 0.75
 _VERBS = {
     "lives in": "Where does {} live?",

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 from engram.rules.abridgement import content_words, split_sentences
 from engram.text.terms import terms, word_set
+from engram.types import Turn
 from engram.values.frozen import frozen
 
 if TYPE_CHECKING:  # only operators of vectors are used here, and loading numpy takes longer than a short command
@@ -45,6 +47,7 @@ _DEPENDENCE_REFERRING = (1.0, 0.85, 0.6, 0.3)
 """Dependence of a message with a referring word and 0, 1, 2, 3 content words of its own; from 4 on it stands alone."""
 _DEPENDS = 0.6
 """Dependence from which a message continues the topic, whatever its vector."""
+_PREAMBLE = 2  # content words before a question that say nothing of its matter
 _DEPENDENCE_BARE = (1.0, 0.4)
 """Dependence of a message without a referring word: "why?", "deploy"."""
 
@@ -53,8 +56,8 @@ _FIRST = 0.85
 """Confidence after one turn. The specification's 0.2 is too slow: the meaning of "why?" is clear after a single exchange."""
 
 
-_STEADY = 0.5
-"""Confidence from which the mean question vector can stand for a message without content words."""
+_TALK_TURNS, _EXCERPT = 4, 300
+"""Turns with which a dependent message is read, and the characters taken of the beginning and of the end of a long one."""
 
 
 class Topic(StrEnum):
@@ -69,9 +72,7 @@ class Topic(StrEnum):
 class Momentum:
     """The running state of a conversation. Without an encoder it has no vectors, and words alone decide.
 
-    `centroid` is the running mean of the turns encoded as passages; a new turn is compared with it. `course` is the same encoded
-    as questions; a message that depends on the conversation is searched with it. The two encodings differ: a "why?" after a
-    question finds .39 of its evidence among ten by the first and .70 by the second (`engram bench followups`).
+    `centroid` is the running mean of the turns encoded as passages; a new turn is compared with it.
     """
 
     centroid: Vector | None = None
@@ -81,7 +82,6 @@ class Momentum:
     turns: int = 0
     asked: bool = False
     words: tuple[tuple[str, ...], ...] = ()
-    course: Vector | None = None
 
 
 @frozen
@@ -122,18 +122,8 @@ def assess_topic(momentum: Momentum, text: str, as_question: Vector | None, back
     return TopicReading(topic, score, to_last, to_centroid)
 
 
-def advance(
-    momentum: Momentum,
-    text: str,
-    as_passage: Vector | None,
-    reading: TopicReading,
-    alpha: float = 0.3,
-    as_question: Vector | None = None,
-) -> Momentum:
-    """Return the momentum with one more turn; `as_passage`, `as_question`: its vector as a passage and as a question.
-
-    A turn without content words changes nothing.
-    """
+def advance(momentum: Momentum, text: str, as_passage: Vector | None, reading: TopicReading, alpha: float = 0.3) -> Momentum:
+    """Return the momentum with one more turn; `as_passage`: its vector. A turn without content words changes nothing."""
     words = _stems(text)
     if not words and momentum.turns:
         return momentum
@@ -158,40 +148,34 @@ def advance(
         turns=momentum.turns + 1,
         asked=bool(sentence_list) and _QUESTION.search(sentence_list[-1]) is not None,
         words=(*before, words)[-_WINDOW:],
-        course=_mean(None if restart else momentum.course, as_question, alpha),
     )
 
 
-def _mean(so_far: Vector | None, one_more: Vector | None, alpha: float) -> Vector | None:
-    if one_more is None or so_far is None or one_more.shape != so_far.shape:
-        return one_more if one_more is not None else so_far
-    return alpha * one_more + (1.0 - alpha) * so_far
-
-
-def blend(momentum: Momentum, text: str, query: Vector, share: float = 0.9) -> Vector:
-    """Return the query vector mixed with the conversation's, by the message's dependence and the confidence. Unit length."""
-    weight = share * dependence(text) * momentum.confidence
-    topic = momentum.course if momentum.course is not None else momentum.centroid
-    if topic is None or weight <= 0.0:
+def blend(query: Vector, talk: Vector, weight: float) -> Vector:
+    """Return the query vector mixed with that of the talk, of unit length; the query if the two cannot be mixed."""
+    if talk.shape != query.shape:
         return query
-    length = _length(topic)
-    if length == 0.0 or topic.shape != query.shape:
-        return query
-    mixed: Vector = (1.0 - weight) * query + weight * topic / length
+    mixed: Vector = (1.0 - weight) * query + weight * talk
     size = _length(mixed)
     return mixed / size if size > 0.0 else query
 
 
-def steady_query(momentum: Momentum) -> Vector | None:
-    """Return the conversation's mean question vector, of unit length; None while its confidence is low."""
-    length = 0.0 if momentum.course is None else _length(momentum.course)
-    if momentum.course is None or length == 0.0 or momentum.confidence < _STEADY:
-        return None
-    return momentum.course / length
+def talk_of(turns: Sequence[Turn]) -> str:
+    """Return the words of the last turns that say something, oldest first; of a long turn its beginning and its end."""
+    telling = [turn.text.strip() for turn in turns[-2 * _TALK_TURNS :] if content_words(turn.text)]
+    return "\n".join(
+        text if len(text) <= 2 * _EXCERPT else f"{text[:_EXCERPT]} … {text[-_EXCERPT:]}" for text in telling[-_TALK_TURNS:]
+    )
 
 
 def dependence(text: str) -> float:
-    """Return how far a message depends on earlier turns: 1 for "ok, deploy it", 0 for a question that stands by itself."""
+    """Return how far a message depends on earlier turns: 1 for "ok, deploy it", 0 for a question that stands by itself.
+
+    Of a message that ends in a question after a few words ("Oh dear, I forgot. What happened to them?") the question counts.
+    """
+    *before, last = split_sentences(text) or [""]
+    if _QUESTION.search(last) and len(content_words(" ".join(before))) <= _PREAMBLE:
+        text = last
     own = len(content_words(text))
     refers = any(word in _REFERRING for word in terms(text))
     steps = _DEPENDENCE_REFERRING if refers else _DEPENDENCE_BARE

@@ -34,9 +34,10 @@ from engram.values.frozen import field, frozen, replace
 
 _BATCH = 3  # slots that are summarized together
 _LEAST_TOKENS = 8  # a slot is not shortened below this, but evicted
-_DRIFT = 0.7  # factor of a slot's activation when the topic drifts (§8.7)
-_DRIFT_FLOOR = 0.2
-_WORTH_KEEPING = 0.3  # activation above which a slot evicted by a change of topic is worth storing (§8.7)
+_WEAKENING = {Topic.DRIFT: 0.7, Topic.SWITCH: 0.4}
+"""Factor of a slot's activation when the topic changes. The specification (§8.7) clears all slots at a switch; but one task goes
+through several topics, so what was just attended to survives one switch and fades with the next, unless it is mentioned."""
+_TOPIC_FLOOR = 0.2  # activation below which a change of topic evicts a slot (§8.7)
 _BOOST = 0.3  # activation gained by a full mention
 
 
@@ -59,12 +60,14 @@ class Strategy(StrEnum):
 
 
 class EvictionReason(StrEnum):
-    """The reason why a slot was evicted."""
+    """The reason why a slot was evicted: for room, faded, by a change of topic, or replaced by a shorter one."""
 
     ROOM = "room"
     FADED = "faded"
     TOPIC = "topic"
     SUMMED_UP = "summed up"
+    COMPRESSED = "compressed"
+    ABRIDGED = "abridged"
 
 
 @frozen
@@ -95,16 +98,15 @@ class Slot:
 
 @frozen
 class Evicted:
-    """An evicted slot and the reason."""
+    """An evicted slot as it was, and the reason."""
 
     slot: Slot
     reason: EvictionReason
 
     @property
     def candidate(self) -> bool:
-        """True if the slot is worth storing: it is not in the vault already, and was not faint when the topic changed."""
-        new = not self.slot.memory_id and not self.slot.known
-        return new and (self.reason is not EvictionReason.TOPIC or self.slot.activation > _WORTH_KEEPING)
+        """True if the slot is to be stored: it is not in the vault already."""
+        return not self.slot.memory_id and not self.slot.known
 
 
 @frozen
@@ -170,14 +172,13 @@ def tick(memory: WorkingMemory, now: datetime, limits: SlotLimits, turns: int = 
 
 
 def change_topic(memory: WorkingMemory, topic: Topic) -> Transition:
-    """Apply a change of topic: a drift weakens the slots, a switch evicts them. Goals stay: they end when reached."""
+    """Apply a change of topic: it weakens the slots, a switch more than a drift, and evicts faint ones. Goals stay."""
     if topic is Topic.CONTINUATION:
         return memory, ()
     goals = tuple(slot for slot in memory.slots if slot.source is SlotSource.GOAL)
     others = tuple(slot for slot in memory.slots if slot.source is not SlotSource.GOAL)
-    if topic is Topic.SWITCH:
-        return replace(memory, slots=goals), tuple(Evicted(slot, EvictionReason.TOPIC) for slot in others)
-    remaining, evicted = _without_faint(replace(memory, slots=_scaled(others, _DRIFT)), _DRIFT_FLOOR)
+    weaker = replace(memory, slots=_scaled(others, _WEAKENING[topic]))
+    remaining, evicted = _without_faint(weaker, _TOPIC_FLOOR, EvictionReason.TOPIC)
     return _sorted(remaining, [*goals, *remaining.slots]), evicted
 
 
@@ -206,28 +207,46 @@ def _fitted(memory: WorkingMemory, limits: SlotLimits, newest: Slot | None = Non
             slots = [slot for slot in slots if not any(slot is merged for merged in batch)] + [summary]
             evicted += [Evicted(slot, EvictionReason.SUMMED_UP) for slot in batch]
             continue
-        shorter = None if crowded else _shorter(lowest, limits.strategy)
+        shorter = _joined(lowest, newest, limits.strategy) if crowded else _shorter(lowest, limits.strategy)
         if shorter is not None:
-            old, new = shorter
-            slots = [new if slot is old else slot for slot in slots]
-            newest = new if old is newest else newest
+            replaced, new = shorter
+            slots = [slot for slot in slots if not any(slot is old for old in replaced)] + [new]
+            newest = new if any(old is newest for old in replaced) else newest
+            reason = EvictionReason.COMPRESSED if limits.strategy is Strategy.COMPRESS_LOWEST else EvictionReason.ABRIDGED
+            evicted += [Evicted(old, reason) for old in replaced]
         else:
             slots = [slot for slot in slots if slot is not lowest[0]]
             evicted.append(Evicted(lowest[0], EvictionReason.ROOM))
     return _sorted(memory, slots), tuple(evicted)
 
 
-def _shorter(lowest: Sequence[Slot], strategy: Strategy) -> tuple[Slot, Slot] | None:
-    """Return the slot to be shortened, before and after; None if a slot must be evicted instead."""
+def _shorter(lowest: Sequence[Slot], strategy: Strategy) -> tuple[list[Slot], Slot] | None:
+    """Return the slot to be shortened and the shorter one, where tokens are short; None if a slot must be evicted instead.
+
+    `compress-lowest` halves the least active slot; `hierarchical` takes a level of detail from the least active that has one.
+    """
     if strategy is Strategy.COMPRESS_LOWEST:
         cut = shorten(lowest[0].text, lowest[0].tokens // 2) if lowest[0].tokens >= 2 * _LEAST_TOKENS else ""
-        return (lowest[0], _with_text(lowest[0], cut)) if cut else None
+        return ([lowest[0]], _with_text(lowest[0], cut)) if cut else None
     if strategy is Strategy.HIERARCHICAL:
         for slot in lowest:
             new = _with_text(slot, one_level_shorter(slot.text))
             if new.tokens < slot.tokens:
-                return slot, new
+                return [slot], new
     return None
+
+
+def _joined(lowest: Sequence[Slot], newest: Slot | None, strategy: Strategy) -> tuple[list[Slot], Slot] | None:
+    """Return the two least active slots and one that holds both, where slots are short; None if a slot must be evicted instead.
+
+    The least active one is shortened as the strategy says; the other stands before it in full.
+    """
+    pair = [slot for slot in lowest if slot is not newest and slot.source is not SlotSource.GOAL][:2]
+    shorter = _shorter(pair[:1], strategy) if len(pair) == 2 else None
+    if shorter is None:
+        return None
+    first = pair[1]
+    return pair, _with_text(replace(first, known=True, memory_id=""), f"{first.text} {shorter[1].text}")
 
 
 def _batch(lowest: Sequence[Slot], newest: Slot | None) -> list[Slot]:
@@ -247,7 +266,7 @@ def _summary_of(batch: Sequence[Slot]) -> Slot:
 
 
 def _with_text(slot: Slot, text: str) -> Slot:
-    return replace(slot, text=text, tokens=count(text))
+    return replace(slot, text=text, tokens=count(text), known=True)  # the slot as it was is handed on to be stored
 
 
 # ── decay ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -276,8 +295,8 @@ def _scaled(slots: Sequence[Slot], factor: float) -> tuple[Slot, ...]:
     return tuple(replace(slot, activation=_unit(slot.activation * factor)) for slot in slots)
 
 
-def _without_faint(memory: WorkingMemory, floor: float) -> Transition:
-    faint = tuple(Evicted(slot, EvictionReason.FADED) for slot in memory.slots if slot.activation < floor)
+def _without_faint(memory: WorkingMemory, floor: float, reason: EvictionReason = EvictionReason.FADED) -> Transition:
+    faint = tuple(Evicted(slot, reason) for slot in memory.slots if slot.activation < floor)
     return _sorted(memory, [slot for slot in memory.slots if slot.activation >= floor]), faint
 
 
@@ -307,9 +326,9 @@ class LastTurns:
     handed_on: int = 0
 
     @property
-    def just_said(self) -> Turn | None:
-        """The last turn, read without search or store."""
-        return self.turns[-1].turn if self.turns else None
+    def waiting(self) -> bool:
+        """True if some turns have not been handed on."""
+        return len(self.turns) > self.handed_on
 
 
 def add_turn(
@@ -359,8 +378,6 @@ class WorkingLimits:
     last_turns: int = 20  # last turns held verbatim (§3)
     last_turns_s: float = 30.0  # age at which a held turn becomes a slot (§3)
     alpha: float = 0.3  # weight of a new turn in the running mean of a conversation (§8.6)
-    share: float = 0.9  # weight of that mean in the query of a message without content words (§8.6)
-    anticipated: float = 0.85  # least similarity of a query to the prefetched one; cosine above the background (§8.9)
     fresh_h: float = 4.0
     stale_h: float = 24.0
 
@@ -395,7 +412,7 @@ def apply_turn(
     Return the new state, the assessment of the topic, and the evicted slots.
     """
     reading = topics.assess_topic(state.momentum, turn.text, vectors.asked, vectors.background)
-    momentum = topics.advance(state.momentum, turn.text, vectors.said, reading, limits.alpha, vectors.asked)
+    momentum = topics.advance(state.momentum, turn.text, vectors.said, reading, limits.alpha)
     last_turns, aged_turns = take_aged(state.last_turns, now, -1.0 if reading.topic is Topic.SWITCH else limits.last_turns_s)
     memory, evicted = tick(state.working, now, limits.slot_limits)
     for recent in aged_turns:  # before the topic changes: these turns belong to the old topic
@@ -452,9 +469,7 @@ def state_to_bytes(state: WorkingState, model: str) -> bytes:
             "slots": [_slot_to_row(slot) for slot in state.working.slots],
             "ticked": None if ticked is None else to_micros(ticked),
             "model": model,
-            "vectors": [
-                _vector_to_text(vector) for vector in (momentum.centroid, momentum.velocity, momentum.last, momentum.course)
-            ],
+            "vectors": [_vector_to_text(vector) for vector in (momentum.centroid, momentum.velocity, momentum.last)],
             "way": [momentum.confidence, momentum.turns, momentum.asked, momentum.words],
         }
     )
@@ -466,10 +481,10 @@ def state_from_bytes(body: bytes, model: str) -> WorkingState | None:
         stored = from_json_bytes(body)
         ticked = None if stored["ticked"] is None else from_micros(stored["ticked"])
         vectors = [_vector_from_text(vector) if stored["model"] == model else None for vector in stored["vectors"]]
-        centroid, velocity, last, course, *_ = (*vectors, None)  # older formats have no course
+        centroid, velocity, last, *_ = vectors  # older formats have a fourth
         confidence, turns, asked, words = stored["way"]
         mentioned = tuple(tuple(turn) for turn in words)
-        momentum = Momentum(centroid, velocity, last, float(confidence), int(turns), bool(asked), mentioned, course)
+        momentum = Momentum(centroid, velocity, last, float(confidence), int(turns), bool(asked), mentioned)
         return WorkingState(LastTurns(), WorkingMemory(tuple(_slot_from_row(slot) for slot in stored["slots"]), ticked), momentum)
     except (ValueError, KeyError, TypeError):
         return None

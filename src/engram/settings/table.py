@@ -246,14 +246,6 @@ class Settings:
         choices=("evict-lowest", "compress-lowest", "summarize-batch", "hierarchical"),
         ref="M3",
     )
-    anticipate_s: float = tunable(
-        60.0,
-        "How long what was looked up ahead of the next message is good for; 0 looks nothing up ahead.",
-        unit="s",
-        low=0.0,
-        high=3600.0,
-        ref="§8.9",
-    )
     resume_fresh_h: float = tunable(
         4.0, "A pause up to which what was in mind comes back as it was.", unit="h", low=0.0, high=8760.0, ref="§17.5.5"
     )
@@ -391,4 +383,7 @@ _MOVED = {
 }
 """Names that were settings before they moved, with the same values, into the `Weights` or `Limits` of a room."""
 
-RETIRED = frozenset(name for names in _MOVED.values() for name in names.split())
+_REMOVED = frozenset({"anticipate_s"})
+"""Names of settings without a successor."""
+
+RETIRED = _REMOVED | frozenset(name for names in _MOVED.values() for name in names.split())

@@ -586,11 +586,15 @@ class BoxesPort(Protocol):
 class GapsPort(Protocol):
     """Questions that found no answer."""
 
-    def put(self, reader: Reader, text: str, *, answered: bool = False, offered: bool = False) -> None:
-        """Record a question that found no answer, that was `answered`, or that was `offered` to be asked back. Written later."""
+    def put(self, reader: Reader, text: str, *, answered: bool = False, offered: bool = False, raised: bool = False) -> None:
+        """Record a question that found no answer, that was `answered`, that was `offered` to be asked back, or that was `raised`
+        in a conversation, which records no question that is not recorded. Written later.
+        """
 
     def select(self, reader: Reader, *, limit: int, to_offer: bool = False) -> list[Gap]:
-        """Return questions that found no answer. `to_offer`: only of the reader's own scope and not offered within `gap_days`."""
+        """Return questions that found no answer. `to_offer`: only those that were raised in the reader's own scope,
+        by a conversation or a dream, and not offered within `gap_days`.
+        """
 
     def recently_offered(self, reader: Reader, texts: Sequence[str]) -> set[str]:
         """Return those of these questions that were offered in the reader's scope within `gap_days`."""

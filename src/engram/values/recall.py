@@ -109,6 +109,7 @@ class Stage(StrEnum):
     FILTER = "filter"  # its status, kind, category, time or attributes do not match the filter
     SEARCH = "search"  # not among the candidates of any arm
     DUPLICATE = "duplicate"  # an equivalent memory is in the answer
+    SAID = "said"  # its words stand in the history that was given with the question
     SUPPRESSED = "suppressed"  # feedback said that it did not help with such a question
     SUPERSEDED = "superseded"  # its successor is in the answer
     FLAGGED = "flagged"  # reads as an attack on the model
@@ -157,7 +158,8 @@ class Explanation:
 class Recall(ValueSequence[Hit]):
     """The hits of a question, best first, with outcome and quality; also a sequence of hits.
 
-    `left_out` has the reason for every candidate that is not a hit, if the recall was asked to explain itself.
+    `left_out` has the reason for every candidate that is not a hit, if the recall was asked to explain itself; else for those
+    whose words stand in the history that was given.
     """
 
     hits: tuple[Hit, ...]

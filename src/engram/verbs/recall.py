@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from engram.context.history import split_instructions, turns_of
 from engram.context.resume import record_gap
 from engram.deadline import wait_limit
 from engram.errors import NotFound
 from engram.recall.plan import Query, is_unrestricted
 from engram.recall.reason import reason as gather_evidence
-from engram.types import Explanation, IndexState, Mode, Reasoning, Recall
+from engram.rules.topics import talk_of
+from engram.text.transcripts import OpenAI
+from engram.types import Explanation, IndexState, Mode, Reasoning, Recall, Turn
+from engram.values.frozen import replace
 from engram.values.query import Filter
 from engram.verbs.view import View
 
@@ -25,14 +29,19 @@ def recall(
     as_of: datetime | None = None,
     mode: Mode | str | None = None,
     filters: Filter | None = None,
+    history: Sequence[Turn | OpenAI] = (),
     explain: bool = False,
 ) -> Recall:
     """Return the memories that answer a question, best first, each with its trust and reasons. Their number is not fixed.
 
     limit, budget: at most so many hits and tokens. as_of: answer as of that time. mode: `facts_only`, `facts_plus_rules` or
-    `full_context`. explain: also return the reason for each candidate that is not a hit (`left_out`).
+    `full_context`. history: the turns before the question, as `Turn`s or as messages with `role` and `content`; a question that
+    depends on them ("why?") is searched with them, and what stands in them is left out. explain: also return the reason for each
+    candidate that is not a hit (`left_out`).
     """
     asked = query_of(view, query, limit=limit, budget=budget, now=now, as_of=as_of, mode=mode, filters=filters)
+    turns = split_instructions(turns_of(history))[1]
+    asked = replace(asked, talk=talk_of(turns), said=tuple(turn.text for turn in turns))
     answer = view.vault.searcher.recall(view.reader, asked, account=explain)
     if is_unrestricted(asked):
         record_gap(view.vault.working_sets, view.reader, query, answer)

@@ -23,7 +23,7 @@ def observe(view: View, *turns: Turn, user: str | None = None, assistant: str | 
     exchange = [Turn(text, speaker) for speaker, text in (("user", user), ("assistant", assistant)) if text is not None]
     observed = (*turns, *exchange)
     write = partial(view.vault.observer.observe, view.reader, observed, view.vault.session)
-    after = partial(view.vault.prefetcher.follow, view.reader, observed)
+    after = partial(view.vault.working_sets.queue_turns, view.reader, observed)
     return view.write_once(("observe", observed), write, report_to_text, report_from_text, after)
 
 

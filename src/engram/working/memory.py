@@ -17,11 +17,13 @@ from engram.guard.visibility import require_writable
 from engram.log import Log
 from engram.rules import checkpoints, topics, working
 from engram.rules import working as rules
-from engram.rules.topics import Topic, TopicReading, Vector
+from engram.rules.gaps import question_in
+from engram.rules.topics import Topic, TopicReading
 from engram.rules.working import Checkpoint, Evicted, Resumed, SavedAge, Slot, SlotSource, WorkingLimits, WorkingState
 from engram.settings import Settings
 from engram.store.receipts import AlreadyDone, ReceiptRequest, Write, write_once
 from engram.store.validation import check_turn, check_words
+from engram.text.english.grammar import is_assistant
 from engram.types import Memory, Reader, Sensitivity, Turn
 from engram.values.frozen import replace
 from engram.values.identity import strictest
@@ -76,12 +78,24 @@ class Working:
 
     @property
     def just_said(self) -> Turn | None:
-        return self._state.last_turns.just_said
+        """The last turn, read without search, store or encoder."""
+        return next(reversed(self.turns), None)
 
     @property
     def turns(self) -> Sequence[Turn]:
-        """The last turns, verbatim, oldest first."""
-        return tuple(recent.turn for recent in self._state.last_turns.turns)
+        """The last turns, verbatim, oldest first, read without search, store or encoder."""
+        self._require_open()
+        with self._set.lock:
+            heard = [recent.turn for recent in self._set.state.last_turns.turns]
+            return (*heard, *(turn for turn, _ in self._set.queued))[-self._limits.last_turns :]
+
+    @property
+    def talk(self) -> str:
+        """The words just said, with which a message that depends on them is searched; after a break those of the last slots."""
+        if turns := self.turns:
+            return topics.talk_of(turns)
+        said = [slot for slot in self._set.state.working.slots if slot.source in (SlotSource.SAID, SlotSource.TOOL)]
+        return topics.talk_of([Turn(slot.text) for slot in sorted(said, key=lambda slot: slot.touched_at)])
 
     @property
     def confidence(self) -> float:
@@ -98,7 +112,7 @@ class Working:
         for turn in turns:
             check_turn(turn, self._settings)
             if judged(turn.text, self._settings).verdict is InjectionVerdict.CLEAN:
-                reading = self._apply(turn, self._now, known)
+                reading = self._apply(replace(turn, text=self._clean(turn.text)), self._now, known)
         return reading
 
     @property
@@ -108,24 +122,29 @@ class Working:
 
     def _catch_up(self) -> None:
         """Apply the turns that were queued since the last read."""
-        if self._sets.closed:  # changes would not be saved any more
-            raise StorageError("the vault is closed.", way_out="Open it again.")
+        self._require_open()
         if not self._reader.writes:
             return
         with self._set.queue_lock:  # a second thread waits until the queue is applied
-            with self._set.lock:
-                queued, self._set.queued = self._set.queued, []
-            for turn, at in queued:
-                self._apply(turn, at, known=True)
+            while queued := self._set.queued[:1]:
+                self._apply(*queued[0], known=True, queued=True)
 
-    def _apply(self, turn: Turn, at: datetime, known: bool) -> TopicReading:
-        clean = replace(turn, text=self._clean(turn.text))
+    def _require_open(self) -> None:
+        if self._sets.closed:  # changes would not be saved any more
+            raise StorageError("the vault is closed.", way_out="Open it again.")
+
+    def _apply(self, turn: Turn, at: datetime, known: bool, queued: bool = False) -> TopicReading | None:
         require_writable(self._reader, self._reader.scope)
-        vectors = self._sets.vectors(clean.text)  # encoded outside the lock
+        vectors = self._sets.vectors(turn.text)  # encoded outside the lock
         with self._set.lock:
-            self._set.state, reading, evicted = rules.apply_turn(self._set.state, clean, vectors, at, self._limits, known)
+            if queued and (turn, at) not in self._set.queued[:1]:
+                return None  # it was cleared meanwhile
+            self._set.queued = self._set.queued[queued:]
+            self._set.state, reading, evicted = rules.apply_turn(self._set.state, turn, vectors, at, self._limits, known)
             self._set.add_evicted(evicted)
             self._set.changed = True
+        if turn.speaker != "tool" and not is_assistant(turn.speaker) and (question := question_in(turn.text)):
+            self._sets.store.gaps.put(self._reader, question, raised=True)
         return reading
 
     @_changes
@@ -217,15 +236,6 @@ class Working:
     def export(self, form: Form | str = Form.PLAIN, budget: int | None = None) -> Exported:
         """Return working memory as text for a prompt, within a token budget that includes markup."""
         return export(self._state.working, _enum_value(Form, form, "form"), budget)
-
-    @property
-    def course(self) -> Vector | None:
-        """The mean question vector of the conversation; None while its topic is not steady."""
-        return topics.steady_query(self._state.momentum)
-
-    def blend(self, text: str, query: Vector) -> Vector:
-        """Return a query vector mixed with the conversation's, as far as the text depends on earlier turns."""
-        return topics.blend(self._state.momentum, text, query, self._limits.share)
 
     # ── suspend and resume ─────────────────────────────────────────────────────────────────────────────────────────
 

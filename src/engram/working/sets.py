@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from engram.capture import redaction
 from engram.capture.screen import is_sound
 from engram.env import Env, to_micros
 from engram.errors import EngramError
@@ -92,10 +93,11 @@ class WorkingSets:
         recent = [turn for turn in turns if turn.text.strip() and (turn.at is None or to_micros(turn.at) >= oldest)]
         if self.live.now.guard_injection:  # working memory goes into the next prompt
             recent = [turn for turn in recent if assess_cached(turn.text).verdict is InjectionVerdict.CLEAN]
-        if recent:
+        clean = [replace(turn, text=redaction.cut(turn.text, catch_secrets=self.live.now.catch_secrets).text) for turn in recent]
+        if clean:
             working_set = self.of(reader)
             with working_set.lock:
-                working_set.queued += [(turn, now) for turn in recent]
+                working_set.queued = [*working_set.queued, *((turn, now) for turn in clean)]
                 working_set.changed = True
 
     def load(self, reader: Reader, working_set: WorkingSet) -> None:
@@ -140,8 +142,12 @@ class WorkingSets:
 
     @property
     def unsaved(self) -> list[Reader]:
-        """Readers of the working sets that changed since they were last saved."""
-        return [Reader(scope, Policy.OWN, Role.OWNER) for scope, working_set in list(self._sets.items()) if working_set.changed]
+        """Readers of the working sets that changed since they were last saved, or hold turns that are not saved."""
+        return [
+            Reader(scope, Policy.OWN, Role.OWNER)
+            for scope, working_set in list(self._sets.items())
+            if working_set.changed or working_set.state.last_turns.waiting
+        ]
 
     def forget(self, reader: Reader) -> None:
         """Clear all working sets after an erasure: a slot may be a copy of what was erased."""

@@ -1,6 +1,6 @@
 """Makes the vault of the present format that every later release must open: run it once per format, keep what it makes.
 
-    python tests/promises/vaults/make.py format-7
+    python tests/promises/vaults/make.py format-8
 
 The key is the test key (bytes 0 to 31), the clock stands still and the dice are fixed, so that only encryption nonces differ
 between two runs. The vault holds every kind of row there is; `contents` below is what `test_formats.py` compares it with.

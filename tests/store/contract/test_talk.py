@@ -385,6 +385,20 @@ def test_unanswered_questions_are_kept_until_they_are_answered(store: Store) -> 
     assert store.gaps.select(ME, limit=9) == []
 
 
+def test_only_questions_raised_in_a_conversation_are_offered(store: Store) -> None:
+    for question in ("Who owns the API?", "Who is the president?"):
+        store.gaps.put(ME, question)
+    store.gaps.put(ME, "Who owns the API?", raised=True)
+    store.gaps.put(ME, "Who was never looked for?", raised=True)
+    store.gaps.put(OTHER, "Who is the president?", raised=True)
+    assert {gap.text for gap in store.gaps.select(ME, limit=9)} == {"Who owns the API?", "Who is the president?"}
+    assert [gap.text for gap in store.gaps.select(ME, limit=9, to_offer=True)] == ["Who owns the API?"]
+    store.gaps.put(ME, "Who is the president?", raised=True)
+    store.gaps.put(ME, "Who owns the API?", offered=True)
+    store.gaps.select(ME, limit=9)  # writes what waits
+    assert [gap.text for gap in store.gaps.select(ME, limit=9, to_offer=True)] == ["Who is the president?"]
+
+
 def test_the_survey_counts_memories_of_a_subject_and_names_doubts(store: Store) -> None:
     memories = remember(store, "Ada Lovelace likes tea", "Ada Lovelace likes trains")
     tally = store.knowledge.tally(ME, [memory.key for memory in memories])

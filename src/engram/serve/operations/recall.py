@@ -17,7 +17,7 @@ from engram.serve.operations.operation import (
     Technologies,
     Topics,
 )
-from engram.types import Explanation, Kind, Mode, Reasoning, Recall, Status
+from engram.types import Explanation, Kind, Mode, Reasoning, Recall, Status, Turn
 from engram.values.frozen import field, frozen
 from engram.values.memories import VALID
 from engram.values.query import READ_FIELDS, Filter
@@ -69,6 +69,10 @@ class QueryInput:
 
 @frozen(kw_only=True)
 class RecallInput(QueryInput):
+    history: Annotated[
+        tuple[Turn, ...],
+        Arg('What was said before, in order: turns, or messages of `role` and `content`; "why?" is read with it.', high=10_000),
+    ] = ()
     explain: Annotated[bool, Arg("Say why each one is here, and why others are not.")] = False
 
 
@@ -80,6 +84,7 @@ def recall(mem: Engram, given: RecallInput) -> Recall:
         as_of=given.as_of,
         mode=given.mode,
         filters=given.filters,
+        history=given.history,
         explain=given.explain,
     )
 

@@ -38,16 +38,19 @@ class Gaps:
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
-    def put(self, reader: Reader, text: str, *, answered: bool = False, offered: bool = False) -> None:
-        """Record a question that found no answer, that was `answered`, or that was `offered` to be asked back. Written later.
+    def put(self, reader: Reader, text: str, *, answered: bool = False, offered: bool = False, raised: bool = False) -> None:
+        """Record a question that found no answer, that was `answered`, that was `offered` to be asked back, or that was `raised`
+        in a conversation, which records no question that is not recorded. Written later.
 
         Questions of a reader that may not write are not recorded.
         """
         if reader.writes:
-            self._gate.questions.note(reader.scope, text, answered=answered, offered=offered)
+            self._gate.questions.note(reader.scope, text, answered=answered, offered=offered, raised=raised)
 
     def select(self, reader: Reader, *, limit: int, to_offer: bool = False) -> list[Gap]:
-        """Return questions that found no answer. `to_offer`: only of the reader's own scope and not offered within `gap_days`."""
+        """Return questions that found no answer. `to_offer`: only those that were raised in the reader's own scope,
+        by a conversation or a dream, and not offered within `gap_days`.
+        """
         limits = self._gate.limits
         bounded(limit, limits.page_limit, "a page")
         now = self._gate.env.now()
@@ -74,6 +77,7 @@ class _Noted:
     times: int = 0
     answered: bool = False
     offered: bool = False
+    raised: bool = False
 
 
 Noted = Mapping[tuple[Scope, bytes], _Noted]
@@ -86,11 +90,14 @@ class Questions:
         self._lock = threading.Lock()
         self._waiting: dict[tuple[Scope, bytes], _Noted] = {}
 
-    def note(self, scope: Scope, text: str, *, answered: bool = False, offered: bool = False) -> None:
+    def note(self, scope: Scope, text: str, *, answered: bool, offered: bool, raised: bool) -> None:
         with self._lock:
             if len(self._waiting) >= _WAITING:
                 return
             noted = self._waiting.setdefault((scope, digest_of(text)), _Noted(text))
+            if raised:
+                noted.raised = True
+                return
             noted.answered, noted.offered = answered, noted.offered or offered
             noted.times += not answered and not offered
 
@@ -118,6 +125,8 @@ def write(connection: apsw.Connection, noted: Noted, now: int, keep: int) -> Non
             )
         if one.offered:
             connection.execute("UPDATE questions SET offered_at = ? WHERE scope = ? AND digest = ?", (now, *where))
+        if one.raised:
+            connection.execute("UPDATE questions SET raised = 1 WHERE scope = ? AND digest = ?", where)
         _keep_latest(connection, where[0], keep)
 
 
@@ -125,7 +134,10 @@ def put_new(connection: apsw.Connection, scope: int, text: str, now: int, keep: 
     """Store a question that nobody has asked yet; False if it is known."""
     blind = bytes(connection.execute("SELECT blind(?)", (digest_of(text),)).get)
     before = connection.total_changes()
-    sql = f"INSERT OR IGNORE INTO questions (scope, digest, text, times, asked_at) VALUES (?1, ?2, {_sealed('?3', '?2')}, 1, ?4)"
+    sql = f"""
+        INSERT OR IGNORE INTO questions (scope, digest, text, times, asked_at, raised)
+        VALUES (?1, ?2, {_sealed("?3", "?2")}, 1, ?4, 1)
+    """
     connection.execute(sql, (scope, blind, text, now))
     put = connection.total_changes() > before
     _keep_latest(connection, scope, keep)
@@ -162,7 +174,9 @@ def _place(digest: str) -> str:
 
 
 def read(connection: apsw.Connection, seen: Visibility, *, limit: int, asked_after: int, offered_before: int | None) -> list[Gap]:
-    """Return questions, the most asked first, then the latest. offered_before: only those not offered since."""
+    """Return questions, the most asked first, then the latest. offered_before: only those that were raised and not
+    offered since.
+    """
     from engram.values.entities import Gap  # late: a hook loads this module with the gate, and reads no gap (1.5 ms)
 
     visible, values = predicate(seen, "q.scope")
@@ -170,7 +184,7 @@ def read(connection: apsw.Connection, seen: Visibility, *, limit: int, asked_aft
         SELECT unseal_side(q.text, {_place("q.digest")}), q.times, q.asked_at, q.offered_at,
                s.project, s.squad, s.agent, s.channel, s.user
           FROM questions AS q JOIN scopes AS s ON s.key = q.scope
-         WHERE {visible} AND q.times > 0 AND q.asked_at >= ? AND (? IS NULL OR coalesce(q.offered_at, 0) < ?)
+         WHERE {visible} AND q.times > 0 AND q.asked_at >= ? AND (? IS NULL OR (q.raised AND coalesce(q.offered_at, 0) < ?))
          ORDER BY q.times DESC, q.asked_at DESC, q.key DESC LIMIT ?
     """
     rows: list[Any] = connection.execute(sql, (*values, asked_after, offered_before, offered_before, limit)).fetchall()

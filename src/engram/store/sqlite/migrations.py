@@ -649,6 +649,11 @@ def _format_7(connection: apsw.Connection) -> None:
         connection.execute("INSERT INTO meta (name, value) VALUES ('unread_to', ?), ('facts_read', 1)", (read_to,))
 
 
+def _format_8(connection: apsw.Connection) -> None:
+    """Mark the questions that were raised in a conversation. Of those before nobody knows: they are offered to nobody."""
+    connection.execute("ALTER TABLE questions ADD COLUMN raised INTEGER NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("the first tables", _first_tables),
     ("turns, and where memories come from", _turns),
@@ -657,12 +662,13 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("what happens at rest", _format_5),
     ("the words of a statement", _format_6),
     ("the words of a mention, entities by hand, the evidence of facts", _format_7),
+    ("questions raised in a conversation", _format_8),
 )
 
 _PATIENCE_MS = 600_000
 """Time a process waits for the migration of another: as long as a large vault may take."""
 
-VERSION = 7
+VERSION = 8
 """The version of this release: the number of migrations."""
 
 
