@@ -64,9 +64,11 @@ def _branch(evidence: Evidence, number: str, shown: set[str]) -> None:
     for place, part in numbered:
         if not part.bridge:
             _branch(part, place, shown)
-    for hit in evidence.hits:
-        if number or hit.memory.id not in shown:
-            terminal.line(f"{indent}  {_when(hit)[:10]}  {terminal.one_line(hit.memory.text)}  [{hit.memory.id}]")
+    hits = [hit for hit in evidence.hits if number or hit.memory.id not in shown]
+    if hits and shown and not number:
+        terminal.line("  also near the whole question:")
+    for hit in hits:
+        terminal.line(f"{indent}  {_when(hit)[:10]}  {terminal.one_line(hit.memory.text)}  [{hit.memory.id}]")
     shown |= {hit.memory.id for hit in evidence.hits}
     for place, part in numbered:
         if part.bridge:
