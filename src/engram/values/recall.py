@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from itertools import chain, zip_longest
 
 from engram.values.frozen import field, frozen
 from engram.values.memories import Memory, ValueSequence
@@ -178,7 +179,8 @@ class Recall(ValueSequence[Hit]):
 class Evidence:
     """A question, the reason for asking it, its hits (best first), words without a hit, and its sub-questions.
 
-    `outcome` is None if the question was not asked, because the limit of calls was reached.
+    `outcome` is None if the question was not asked, because the limit of calls was reached. `bridge` is the name over which the
+    evidence of the question above leads to this one, or "".
     """
 
     question: str
@@ -187,6 +189,7 @@ class Evidence:
     hits: tuple[Hit, ...] = ()
     missing: tuple[str, ...] = ()
     parts: tuple[Evidence, ...] = ()
+    bridge: str = ""
 
     def walk(self) -> Iterator[Evidence]:
         yield self
@@ -196,13 +199,27 @@ class Evidence:
 
 @frozen
 class Reasoning:
-    """A tree of evidence, the questions in it without an answer, and the calls and depth it took."""
+    """A tree of evidence, the questions in it without an answer, and the calls and depth it took.
+
+    `answer` is a language model's, "" if there is none; the ids in it are those of memories among the hits, and `citations` lists
+    them.
+    """
 
     evidence: Evidence
     gaps: tuple[str, ...]
     calls: int
     depth: int
     notes: tuple[str, ...] = ()
+    answer: str = ""
+    citations: tuple[str, ...] = ()
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """All hits, each once: the two best of every part, so that each is covered, then those of the question, then the rest."""
+        root, *parts = (node.hits for node in self.evidence.walk())
+        best, rest = (zip_longest(*(hits[cut] for hits in parts)) for cut in (slice(2), slice(2, None)))
+        ordered = chain(chain.from_iterable(best), root, chain.from_iterable(rest))
+        return tuple({hit.memory.id: hit for hit in ordered if hit is not None}.values())
 
 
 class Fate(StrEnum):

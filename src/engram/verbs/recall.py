@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from engram.capture.redaction import sendable
 from engram.context.history import split_instructions, turns_of
 from engram.context.resume import record_gap
 from engram.deadline import wait_limit
 from engram.errors import NotFound
 from engram.recall.plan import Query, is_unrestricted
 from engram.recall.reason import reason as gather_evidence
+from engram.recall.synthesis import with_answer
 from engram.rules.topics import talk_of
 from engram.text.transcripts import OpenAI
 from engram.types import Explanation, IndexState, Mode, Reasoning, Recall, Turn
@@ -68,18 +70,22 @@ def explain(
     return view.vault.searcher.explain(view.reader, asked, memories[0])
 
 
-def reason(view: View, question: str, *, depth: int | None = None, calls: int | None = None) -> Reasoning:
+def reason(
+    view: View, question: str, *, depth: int | None = None, calls: int | None = None, now: datetime | None = None
+) -> Reasoning:
     """Gather evidence for a question that one recall does not answer: split it, recall each part, follow the names found.
 
-    Returns a tree with its gaps, from which the caller writes the answer. depth, calls: the deepest level and the most recalls;
-    by default the settings `reason_depth` and `reason_calls`.
+    Returns a tree with its bridges and gaps; with a language model also an answer that cites ids of memories in it. depth, calls:
+    the deepest level and the most recalls; by default the settings `reason_depth` and `reason_calls`.
     """
     settings = view.vault.live.now
 
-    def search(part: str, since: datetime | None, until: datetime | None) -> Recall:
-        return view.vault.searcher.recall(view.reader, query_of(view, part, filters=Filter(since=since, until=until)))
+    def search(part: str, since: datetime | None, until: datetime | None, limit: int | None) -> Recall:
+        asked = query_of(view, part, limit=limit, now=now, filters=Filter(since=since, until=until))
+        return view.vault.searcher.recall(view.reader, asked)
 
-    return gather_evidence(question, search, depth=depth or settings.reason_depth, calls=calls or settings.reason_calls)
+    evidence = gather_evidence(question, search, depth=depth or settings.reason_depth, calls=calls or settings.reason_calls)
+    return with_answer(evidence, view.vault.llm, sendable)
 
 
 def query_of(

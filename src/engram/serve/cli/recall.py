@@ -40,22 +40,39 @@ def _explained(result: CommandResult) -> None:
 
 
 def _reasoned(result: CommandResult) -> None:
+    """Print the answer, if there is one, then each part of the question with its hits, then what is not known."""
     reasoning: Reasoning = result.value
-    _branch(reasoning.evidence, "")
+    if reasoning.answer:
+        terminal.line(reasoning.answer)
+        terminal.line()
+    _branch(reasoning.evidence, "", set())
     for gap in reasoning.gaps:
-        result.caller.remark(f"gap: nothing is known to {terminal.one_line(gap)!r}")
+        terminal.line(f"not known: {terminal.one_line(gap)}")
     for note in reasoning.notes:
         result.caller.remark(f"note: {note}")
 
 
-def _branch(evidence: Evidence, indent: str) -> None:
-    terminal.line(f"{indent}{terminal.one_line(evidence.question)}  ({terminal.one_line(evidence.why)})", style="bold")
-    for hit in evidence.hits:
-        terminal.line(f"{indent}  {hit.score:.2f}  {hit.memory.id}  {terminal.one_line(hit.memory.text)}")
-    if evidence.missing:
-        terminal.line(f"{indent}  not found: {terminal.one_line(', '.join(evidence.missing))}")
-    for part in evidence.parts:
-        _branch(part, indent + "    ")
+def _branch(evidence: Evidence, number: str, shown: set[str]) -> None:
+    """Print a question with its parts and its hits; of the whole question, those that no part has shown.
+
+    A part that a name in the hits leads to stands below them, every other part above.
+    """
+    indent = "  " * number.count(".")
+    bridge = f"  (over {terminal.one_line(evidence.bridge)})" if evidence.bridge else ""
+    terminal.line(f"{indent}{number}{' ' if number else ''}{terminal.one_line(evidence.question)}{bridge}", style="bold")
+    numbered = [(f"{number}{place}.", part) for place, part in enumerate(evidence.parts, 1)]
+    for place, part in numbered:
+        if not part.bridge:
+            _branch(part, place, shown)
+    hits = [hit for hit in evidence.hits if number or hit.memory.id not in shown]
+    if hits and shown and not number:
+        terminal.line("  also near the whole question:")
+    for hit in hits:
+        terminal.line(f"{indent}  {_when(hit)[:10]}  {terminal.one_line(hit.memory.text)}  [{hit.memory.id}]")
+    shown |= {hit.memory.id for hit in evidence.hits}
+    for place, part in numbered:
+        if part.bridge:
+            _branch(part, place, shown)
 
 
 def _row(hit: Hit) -> list[str]:

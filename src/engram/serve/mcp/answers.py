@@ -41,8 +41,8 @@ _SHOWN: Mapping[type, tuple[str, ...]] = {
     ContextWindow: ("text", "tokens", "budget", "ids", "notes"),
     Page: ("memories", "cursor", "notes"),
     Report: ("operation", "ids", "counts", "notes"),
-    Evidence: ("question", "why", "outcome", "hits", "missing", "parts"),
-    Reasoning: ("evidence", "gaps", "calls", "notes"),
+    Evidence: ("question", "why", "outcome", "hits", "missing", "bridge", "parts"),
+    Reasoning: ("answer", "citations", "evidence", "gaps", "calls", "notes"),
 }  # fmt: skip
 _ALWAYS: Mapping[type, set[str]] = {Memory: {"id", "text", "category"}}
 _OUTCOMES = {
@@ -191,7 +191,8 @@ def _report_text(report: Report) -> str:
 
 def _reasoning_text(reasoning: Reasoning) -> str:
     gaps = [f"Nothing is known to: {gap}" for gap in reasoning.gaps]
-    return "\n".join([fence("\n".join(_evidence_lines(reasoning.evidence, ""))), *gaps, *reasoning.notes])
+    lines = [*([reasoning.answer] if reasoning.answer else []), *_evidence_lines(reasoning.evidence, "")]
+    return "\n".join([fence("\n".join(lines)), *gaps, *reasoning.notes])
 
 
 def _evidence_lines(evidence: Evidence, indent: str) -> Iterator[str]:
