@@ -96,6 +96,10 @@ def _carried_in(text: str, words_at: tuple[int, int]) -> str:
     return text[words_at[1] :].strip()[1:-1] if words_at[1] else ""
 
 
+ULID, SHORT_ID = 26, 5
+"""Characters of an id, and of a short id. Of 100,000 memories, three in a thousand share theirs with another."""
+
+
 @frozen(kw_only=True)
 class Memory:
     """A stored memory. `id` is for people and links, `key` for indexes and edges; the store assigns both."""
@@ -139,6 +143,14 @@ class Memory:
     attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
     words_at: tuple[int, int] = (0, 0)  # the place of the verbatim words in the text; (0, 0) if the text is nothing else
     others: tuple[Memory, ...] = ()  # set by `remember`: the other memories made of the same text
+
+    @property
+    def short_id(self) -> str:
+        """The end of the id, by which a text cites the memory; `get`, `explain` and every operation accept it for the id.
+
+        An id that an import brought and that is no ULID stays whole.
+        """
+        return self.id[-SHORT_ID:].lower() if len(self.id) == ULID else self.id
 
     @property
     def words(self) -> str:

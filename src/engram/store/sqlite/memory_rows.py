@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.errors import Conflict, NotFound
+from engram.errors import Conflict, InvalidQuery, NotFound
 from engram.guard.visibility import Visibility
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import rows
@@ -20,7 +20,7 @@ from engram.text.terms import identity_of
 from engram.values.frozen import replace
 from engram.values.health import Counts
 from engram.values.identity import Sensitivity, strictest
-from engram.values.memories import NEUTRAL, Memory, Status, StatusChange, Version
+from engram.values.memories import NEUTRAL, SHORT_ID, ULID, Memory, Status, StatusChange, Version
 from engram.values.query import CandidateTraits, Filter
 
 _PUT = """
@@ -201,6 +201,43 @@ def by_ids(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) ->
     """Return the visible memories among `ids`, in that order. A value that cannot be an id is ignored."""
     ids = [memory_id for memory_id in ids if is_text(memory_id)]
     return _in_order(_fetch(connection, seen, "id", ids), ids, lambda memory: memory.id)
+
+
+def whole_ids(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[str]:
+    """Return the ids, each short one replaced by the id of the visible memory that ends in it.
+
+    Raise InvalidQuery if several memories do. Short ids have no index, as they are looked up by hand: the ids of the vault are
+    read once.
+    """
+    ends = {given: given.strip("[]").upper() for given in ids if is_text(given) and len(given.strip("[]")) == SHORT_ID}
+    if not ends:
+        return list(ids)
+    short = list(ends)
+    some = (short[start : start + _AT_ONCE] for start in range(0, len(short), _AT_ONCE))
+    known = [memory_id for names in some for memory_id in _ids_ending_in(connection, seen, names, [ends[name] for name in names])]
+    return [given if given in known else _ending_in(ends.get(given), known) or given for given in ids]
+
+
+def _ids_ending_in(connection: apsw.Connection, seen: Visibility, names: Sequence[str], ends: Sequence[str]) -> list[str]:
+    """Return the ids of the visible memories that are one of these names or end in one of these ends."""
+    visible, values = predicate(seen, "m.scope")
+    marks = ", ".join("?" * len(ends))
+    sql = f"""
+        SELECT m.id FROM memories AS m WHERE {visible} AND m.key IN (
+            SELECT key FROM memories WHERE substr(id, -{SHORT_ID}) IN ({marks}) AND length(id) = {ULID}
+             UNION SELECT key FROM memories WHERE id IN ({marks})
+        ) ORDER BY m.key
+    """
+    found: list[Any] = connection.execute(sql, (*values, *ends, *names)).fetchall()
+    return [row[0] for row in found]
+
+
+def _ending_in(end: str | None, ids: Sequence[str]) -> str:
+    """Return the only id that ends so, or "" if none does."""
+    same = [memory_id for memory_id in ids if end is not None and memory_id.endswith(end)]
+    if len(same) > 1:
+        raise InvalidQuery("this short id is that of several memories.", way_out=f"Use one of the ids {', '.join(same)}.")
+    return same[0] if same else ""
 
 
 def by_keys(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> list[Memory]:
