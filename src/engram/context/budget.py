@@ -70,23 +70,32 @@ MODES: Mapping[str, Injection] = {
     )
 }
 
-_DOUBT = "What is remembered may not answer this question."
+NO_WEIGHTS: Mapping[str, float] = {}
+
+_UNKNOWN = {
+    Outcome.NOTHING_KNOWN: "Nothing is known about this: {}",
+    Outcome.BELOW_THRESHOLD: "Nothing that is known seems to answer this: {}",
+}
 
 
-def shared(profile: WindowProfile, mode: Injection) -> WindowProfile:
-    """Return the profile with the shares of this mode."""
-    claims = (replace(claim, share=claim.share * (mode.recalled if claim.name == RECALLED else 1.0)) for claim in profile.claims)
-    return replace(profile, claims=tuple(claims))
+def shared(profile: WindowProfile, mode: Injection, weights: Mapping[str, float] = NO_WEIGHTS) -> WindowProfile:
+    """Return the profile with the shares of this mode. weights: multiples of the shares, by the name of a section."""
+    weights = {**weights, RECALLED: weights.get(RECALLED, 1.0) * mode.recalled}
+    return replace(
+        profile, claims=tuple(replace(claim, share=claim.share * weights.get(claim.name, 1.0)) for claim in profile.claims)
+    )
 
 
-def reflection(outcome: Outcome) -> str:
-    """Return a caution if the hits are below the threshold (§38.3); without hits nothing misleads, so there is none."""
-    return _DOUBT if outcome is Outcome.BELOW_THRESHOLD else ""
+def reflection(outcome: Outcome, question: str) -> str:
+    """Return the sentence that says what is not known (§38.3); "" if memory answers, or part of the search failed."""
+    return _UNKNOWN.get(outcome, "").format(" ".join(question.split()))
 
 
 _FEWEST, _MOST = 20, 500  # hits
 _SHORTEST = 12  # tokens of the shortest line of a memory
 _ANSWER = 4  # at most a quarter of the window is kept free for the answer
+_PART = 8  # of the model's window, at most, for memories that nobody set a budget for
+_SHORT, _PER_TOKEN = 600, 15  # tokens for a short question, and for each token of a longer message
 _RESERVE = 0.05  # share kept free where tokens are estimated: the error of the estimate (docs/notes/tokens.md)
 
 
@@ -118,10 +127,14 @@ def plan_window(
     *,
     instructions: str = "",
     models_file: str | None = None,
+    beside: Sequence[str] = (),
+    most: int = 0,
+    weights: Mapping[str, float] = NO_WEIGHTS,
 ) -> WindowPlan:
     """Return the plan of a window; raise InvalidQuery for an invalid message, model, budget, profile or mode.
 
-    `instructions` are the system messages, which take room in the model's window like the message.
+    `instructions` are the system messages, which take room in the model's window like the message. Without a budget, memories
+    get what the message needs, at most `most` (0: all the room there is), and the texts `beside` them their own tokens.
     """
     if not isinstance(message, str):
         raise InvalidQuery("the message must be text.")
@@ -137,13 +150,13 @@ def plan_window(
     known = capabilities(model, models_file)
     count = partial(tokens.count, family=known.tokenizer)
     room = known.window - min(known.output, known.window // _ANSWER) - count(message) - count(instructions)
-    granted = max(room, 1) if budget is None else budget
+    granted = budget or max(min(room, _needed(count(message), room, most, injected) + sum(map(count, beside))), 1)
     hits = min(max(granted // _SHORTEST, _FEWEST), _MOST)  # without a history, memory gets all of it
     hits = min(hits, injected.most or hits)
     cost = partial(tokens.converted, family=known.tokenizer)
     exact = known.tokenizer in tokens.EXACT
     fill = granted if exact else max(int(granted * (1.0 - _RESERVE)), 1)
-    divided = shared(PROFILES[profile], injected)
+    divided = shared(PROFILES[profile], injected, weights)
     return WindowPlan(
         model=known,
         budget=granted,
@@ -155,3 +168,10 @@ def plan_window(
         measure=partial(tokens.measured, family=known.tokenizer),
         cost=cost,
     )
+
+
+def _needed(message: int, room: int, most: int, mode: Injection) -> int:
+    """Return the tokens of memories for a message of so many tokens, where the caller sets no budget."""
+    if not most:
+        return room
+    return int(min(max(_SHORT, message * _PER_TOKEN) * mode.recalled, most, room // _PART))

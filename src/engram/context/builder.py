@@ -9,7 +9,7 @@ from engram.context.budget import WindowPlan, plan_window
 from engram.context.history import split_instructions, turns_of
 from engram.context.resume import extra_sections, record_gap, record_window
 from engram.context.run import Run
-from engram.context.sections import PROFILES
+from engram.context.sections import HISTORY, PROFILES, RECALLED, WORKING, ContextSection, check_sections
 from engram.context.window import ContextWindow, build
 from engram.guard.injection import InjectionVerdict, assess_cached
 from engram.recall.plan import QUERY_CHARACTERS, Query
@@ -43,15 +43,29 @@ class ContextBuilder:
         now: datetime | None = None,
         profile: str = "chat",
         mode: str | None = None,
+        sections: Sequence[ContextSection] = (),
     ) -> ContextWindow:
         """Return the window for a message, and record its use: the memories shown, the questions offered and unanswered."""
         settings = self._sets.live.now
         instructions, turns = split_instructions(turns_of(history))
         injection, models_file = mode or settings.injection_mode, settings.models_file or None
-        plan = plan_window(message, model, budget, profile, injection, instructions=instructions, models_file=models_file)
+        own = check_sections(sections)
+        plan = plan_window(
+            message,
+            model,
+            budget,
+            profile,
+            injection,
+            instructions=instructions,
+            models_file=models_file,
+            beside=[*(turn.text for turn in turns), *(section.text for section in own)],
+            most=settings.context_tokens,
+            weights={WORKING: settings.context_working, RECALLED: settings.context_recalled, HISTORY: settings.context_history},
+        )
+        now = now or self._sets.env.now()
         recall = self._recall(reader, message, plan, now)
         record_gap(self._sets, reader, message, recall)
-        window = self._window(reader, message, plan, recall, turns)
+        window = self._window(reader, message, plan, recall, turns, own, now)
         shown = {item.memory.key for item in window.items if item.tier is not None}
         hits = tuple(hit for hit in recall if hit.memory.key in shown)
         self._searcher.count_use(reader, replace(recall, hits=hits))
@@ -72,21 +86,33 @@ class ContextBuilder:
         profile: str = "chat",
         mode: str | None = None,
         session: str | None = None,
+        sections: Sequence[ContextSection] = (),
     ) -> Run:
         """Return a run with the window of its message. capture: stores the turns when the run ends, if the profile allows it."""
-        window = self.build(reader, message, model=model, budget=budget, history=history, now=now, profile=profile, mode=mode)
+        window = self.build(
+            reader, message, model=model, budget=budget, history=history, now=now, profile=profile, mode=mode, sections=sections
+        )
         captures = PROFILES[profile].captures and reader.writes
         turn = Turn(message, "user", at=now, session=session)
         return Run(window, turn, reader, self._sets, self._prefetcher, capture if captures else None)
 
-    def _recall(self, reader: Reader, message: str, plan: WindowPlan, now: datetime | None) -> Recall:
+    def _recall(self, reader: Reader, message: str, plan: WindowPlan, now: datetime) -> Recall:
         # The question of a long message mostly stands at its end, after pasted text.
         text = message[-QUERY_CHARACTERS:]
         limit = min(plan.hits, self._sets.live.tuned(StoreLimits).page_limit // 2)
-        query = Query(text=text, now=now or self._sets.env.now(), limit=limit)
+        query = Query(text=text, now=now, limit=limit)
         return self._prefetcher.answer(reader, message, query)
 
-    def _window(self, reader: Reader, message: str, plan: WindowPlan, recall: Recall, history: Sequence[Turn]) -> ContextWindow:
+    def _window(
+        self,
+        reader: Reader,
+        message: str,
+        plan: WindowPlan,
+        recall: Recall,
+        history: Sequence[Turn],
+        sections: Sequence[ContextSection],
+        now: datetime,
+    ) -> ContextWindow:
         working, guarded = Working(self._sets, reader), self._sets.live.now.guard_injection
         return build(
             message,
@@ -101,6 +127,8 @@ class ContextBuilder:
             relevant=self._searcher.is_relevant,
             history=history,
             extra=extra_sections(self._sets, self._searcher, reader, message, recall, plan.mode),
+            sections=sections,
+            now=now,
         )
 
 

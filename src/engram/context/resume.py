@@ -47,7 +47,8 @@ def extra_sections(
     sections = {}
     if mode.morning and _is_back(sets, reader):
         sections[MORNING] = morning_of(sets, reader, besides=True).text
-    unknown = [reflection(recall.outcome)] if mode.reflects and question_in(message) else []
+    asked = question_in(message) if mode.reflects else ""
+    unknown = [reflection(recall.outcome, asked)] if asked else []
     if mode.asks and (question := _gap(sets, searcher, reader, message)):
         unknown.append(_ASK + question)
     sections[UNKNOWN] = "\n".join(line for line in unknown if line)

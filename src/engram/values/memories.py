@@ -96,8 +96,10 @@ def _carried_in(text: str, words_at: tuple[int, int]) -> str:
     return text[words_at[1] :].strip()[1:-1] if words_at[1] else ""
 
 
-ULID, SHORT_ID = 26, 5
-"""Characters of an id, and of a short id. Of 100,000 memories, three in a thousand share theirs with another."""
+ULID = 26
+"""Characters of an id."""
+SHORT_IDS = {4: 1 << 12, 5: 1 << 17, 6: 1 << 22, 8: 1 << 63}
+"""Characters of a short id, and the key below which it has so many: at most one in 256 is that of another memory as well."""
 
 
 @frozen(kw_only=True)
@@ -150,7 +152,8 @@ class Memory:
 
         An id that an import brought and that is no ULID stays whole.
         """
-        return self.id[-SHORT_ID:].lower() if len(self.id) == ULID else self.id
+        length = next(length for length, below in SHORT_IDS.items() if self.key < below)
+        return self.id[-length:].lower() if len(self.id) == ULID else self.id
 
     @property
     def words(self) -> str:

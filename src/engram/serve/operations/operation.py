@@ -19,7 +19,7 @@ from engram.errors import AccessDenied, InvalidQuery
 from engram.serve.operations import wire
 from engram.types import Reader, Role, Turn
 from engram.values.frozen import MISSING, fields, frozen, replace
-from engram.values.memories import SHORT_ID
+from engram.values.memories import SHORT_IDS
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -127,7 +127,7 @@ def _with_whole_ids(mem: Engram, given: Any) -> Any:
 
 
 def _whole_id(mem: Engram, memory_id: str) -> str:
-    short = len(memory_id.strip("[]")) == SHORT_ID
+    short = len(memory_id.strip("[]")) in SHORT_IDS
     memory = mem.get(memory_id) if short else None
     return memory.id if memory is not None else memory_id
 

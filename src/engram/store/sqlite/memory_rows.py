@@ -20,7 +20,7 @@ from engram.text.terms import identity_of
 from engram.values.frozen import replace
 from engram.values.health import Counts
 from engram.values.identity import Sensitivity, strictest
-from engram.values.memories import NEUTRAL, SHORT_ID, ULID, Memory, Status, StatusChange, Version
+from engram.values.memories import NEUTRAL, SHORT_IDS, ULID, Memory, Status, StatusChange, Version
 from engram.values.query import CandidateTraits, Filter
 
 _PUT = """
@@ -204,40 +204,36 @@ def by_ids(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) ->
 
 
 def whole_ids(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[str]:
-    """Return the ids, each short one replaced by the id of the visible memory that ends in it.
+    """Return the ids, each short one replaced by the id of the visible memory that it is the short one of.
 
-    Raise InvalidQuery if several memories do. Short ids have no index, as they are looked up by hand: the ids of the vault are
-    read once.
+    Raise InvalidQuery if it is that of several. Short ids have no index, as they are looked up by hand: the ids of the memories
+    that have short ones of this length are read once.
     """
-    ends = {given: given.strip("[]").upper() for given in ids if is_text(given) and len(given.strip("[]")) == SHORT_ID}
-    if not ends:
+    short = [given for given in dict.fromkeys(ids) if is_text(given) and len(given.strip("[]")) in SHORT_IDS]
+    if not short:
         return list(ids)
-    short = list(ends)
-    some = (short[start : start + _AT_ONCE] for start in range(0, len(short), _AT_ONCE))
-    known = [memory_id for names in some for memory_id in _ids_ending_in(connection, seen, names, [ends[name] for name in names])]
-    return [given if given in known else _ending_in(ends.get(given), known) or given for given in ids]
+    exact = {memory.id for memory in by_ids(connection, seen, short)}
+    ends = {given: given.strip("[]").upper() for given in short if given not in exact}
+    whole = {given: _whole_id(connection, seen, end) for given, end in list(ends.items())[:_AT_ONCE]}
+    return [whole.get(given) or given for given in ids]
 
 
-def _ids_ending_in(connection: apsw.Connection, seen: Visibility, names: Sequence[str], ends: Sequence[str]) -> list[str]:
-    """Return the ids of the visible memories that are one of these names or end in one of these ends."""
+def _whole_id(connection: apsw.Connection, seen: Visibility, end: str) -> str:
+    """Return the only id of a visible memory whose short id is this; "" if there is none."""
     visible, values = predicate(seen, "m.scope")
-    marks = ", ".join("?" * len(ends))
+    below = SHORT_IDS[len(end)]
+    least = max((key for key in SHORT_IDS.values() if key < below), default=0)
     sql = f"""
         SELECT m.id FROM memories AS m WHERE {visible} AND m.key IN (
-            SELECT key FROM memories WHERE substr(id, -{SHORT_ID}) IN ({marks}) AND length(id) = {ULID}
-             UNION SELECT key FROM memories WHERE id IN ({marks})
+            SELECT key FROM memories WHERE key >= ? AND key < ? AND substr(id, ?) = ? AND length(id) = {ULID}
         ) ORDER BY m.key
     """
-    found: list[Any] = connection.execute(sql, (*values, *ends, *names)).fetchall()
-    return [row[0] for row in found]
-
-
-def _ending_in(end: str | None, ids: Sequence[str]) -> str:
-    """Return the only id that ends so, or "" if none does."""
-    same = [memory_id for memory_id in ids if end is not None and memory_id.endswith(end)]
-    if len(same) > 1:
-        raise InvalidQuery("this short id is that of several memories.", way_out=f"Use one of the ids {', '.join(same)}.")
-    return same[0] if same else ""
+    # The last bound is 2 ** 63, which is no integer of SQLite: no key is as high.
+    found: list[Any] = connection.execute(sql, (*values, least, min(below, (1 << 63) - 1), -len(end), end)).fetchall()
+    if len(found) > 1:
+        same = ", ".join(row[0] for row in found)
+        raise InvalidQuery("this short id is that of several memories.", way_out=f"Use one of the ids {same}.")
+    return str(found[0][0]) if found else ""
 
 
 def by_keys(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> list[Memory]:
