@@ -32,16 +32,17 @@ def day(memory: Memory) -> str:
     return middle.date().isoformat()
 
 
-def heading(today: str, last: str, speaker: str = "") -> str:
-    """Return the line above the memories of one day and speaker. It has what differs from the heading before: the day, the year.
+def heading(today: str, speaker: str, above: tuple[str, str] = ("", "")) -> str:
+    """Return the line above the memories of one day and speaker, without the day, year or speaker of the heading above it.
 
-    "25 May" takes half the tokens of 2023-05-25.
+    "25 May" takes half the tokens of 2023-05-25. What has no speaker was noted down.
     """
-    if today == last and speaker:
-        return f"{speaker}:"
+    name = "" if speaker == above[1] else speaker or "noted"
+    if today == above[0]:
+        return f"{name}:"
     date = _date(datetime.fromisoformat(today))
-    year = "" if today[:4] == last[:4] else f" {today[:4]}"
-    return f"{date}{year}, {speaker}:" if speaker else f"{date}{year}:"
+    year = "" if today[:4] == above[0][:4] else f" {today[:4]}"
+    return f"{date}{year}, {name}:" if name else f"{date}{year}:"
 
 
 def speaker_of(memory: Memory) -> str:

@@ -73,28 +73,35 @@ class ContextSection:
 
 
 _OWN_TITLES = frozenset(title.lower() for title in (*TITLES, *TITLES.values(), CAUTIONS, OTHERS))
-_TITLE, _SECTIONS = 80, 32  # characters of a title, sections of one caller
+_TITLE, _SECTIONS = 80, 32  # characters of a title, sections of one window
+_MOST, _SHARE = 10_000_000, 100  # tokens, and times the budget
 
 
-def check_sections(sections: Sequence[ContextSection]) -> tuple[ContextSection, ...]:
+def check_sections(sections: Sequence[object]) -> tuple[ContextSection, ...]:
     """Return the sections that have a text, without space around it; raise InvalidQuery if one cannot be used."""
-    if isinstance(sections, str | bytes) or not all(isinstance(section, ContextSection) for section in sections):
-        raise InvalidQuery("the sections are not `ContextSection`s.", way_out="Pass engram.ContextSection(title, text).")
-    titles = [" ".join(section.title.split()).lower() for section in sections if isinstance(section.title, str)]
-    if len(sections) > _SECTIONS or len(titles) < len(sections) or not all(0 < len(title) <= _TITLE for title in titles):
-        raise InvalidQuery(f"a section needs a title of at most {_TITLE} characters, and there may be {_SECTIONS} of them.")
+    own = [section for section in sections if isinstance(section, ContextSection)]
+    if len(own) < len(sections) or len(own) > _SECTIONS:
+        raise InvalidQuery(
+            f"the sections are not a list of at most {_SECTIONS} sections.", way_out="Pass engram.ContextSection(title, text)."
+        )
+    checked = tuple(map(_checked, own))
+    titles = [section.title.lower() for section in checked]
     if len(set(titles)) < len(titles) or _OWN_TITLES & set(titles):
         raise InvalidQuery(f"a title stands once, and is none of {', '.join(TITLES.values())}.")
-    for section in sections:
-        sizes = (section.priority, section.least)
-        if any(not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= 10_000_000 for size in sizes):
-            raise InvalidQuery("the priority and the fewest tokens of a section are whole numbers from 0.")
-        if not isinstance(section.share, int | float) or not 0 <= section.share <= 100:  # type: ignore[redundant-expr]
-            raise InvalidQuery("the share of a section is a number from 0 to 100.")
-        if not isinstance(section.text, str):  # type: ignore[redundant-expr]
-            raise InvalidQuery("the text of a section must be text.")
-    named = (replace(section, title=" ".join(section.title.split()), text=section.text.strip()) for section in sections)
-    return tuple(section for section in named if section.text)
+    return tuple(section for section in checked if section.text)
+
+
+def _checked(section: ContextSection) -> ContextSection:
+    values: tuple[object, ...] = (section.title, section.text)
+    if not all(isinstance(value, str) for value in values) or not 0 < len(section.title.strip()) <= _TITLE:
+        raise InvalidQuery(f"a section needs a text, and a title of at most {_TITLE} characters.")
+    sizes: tuple[object, ...] = (section.priority, section.least)
+    if not all(isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= _MOST for size in sizes):
+        raise InvalidQuery("the priority and the fewest tokens of a section are whole numbers from 0.")
+    share: object = section.share
+    if not isinstance(share, int | float) or not 0 <= share <= _SHARE:
+        raise InvalidQuery(f"the share of a section is a number from 0 to {_SHARE}.")
+    return replace(section, title=" ".join(section.title.split()), text=section.text.strip())
 
 
 @frozen

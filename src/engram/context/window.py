@@ -53,12 +53,12 @@ from engram.values.frozen import frozen, replace
 Count = Callable[[str], int]
 Measure = Callable[[str], float]
 Cost = Callable[[int], int]
-_LINE = 5  # tokens of "- [7gqk] " and the line end, less those of the speaker, who stands in the heading
+_LINE = 5  # tokens of "[7gqk] " and the line end, less those of the speaker, who stands in the heading
 _ROUNDS, _SPARE = 3, 0.02  # times that spare tokens are packed again, and the share of the budget from which it is worth it
 _EVEN = 1e-6  # error of a sum of fractions
 _LETTERS = 10  # of a token, at most, in natural text
 _TRIED = 24  # memories that are tried for one that fits into the last tokens
-_DAY = 8  # tokens of a day and a speaker on a line of their own, about
+_DAY = 6  # tokens of a day and a speaker on a line of their own, about
 _MARK = 4  # tokens of "(shortened)"
 _NO_EXTRA: Mapping[str, str] = {}
 _ALREADY_SHOWN = PackingCandidate(0.0, (None, None, None, None))
@@ -361,7 +361,7 @@ class RankedHits:
             if item.tier is not Tier.FULL and item.reason not in _FINAL and tried < _TRIED:
                 tried += 1
                 group = _group(item.memory)
-                above = 0 if group in groups else -count(f"{heading(group[0], '', group[1])}\n")
+                above = 0 if group in groups else -count(f"{heading(*group)}\n")
                 now = count(_as_line(item)) if item.tier is not None else above
                 for longer in self._longer(item, now + spare):
                     if 0 < (cost := count(_as_line(longer))) - now <= spare:
@@ -526,16 +526,15 @@ def _recalled_text(items: Sequence[ContextItem], words: Mapping[int, str]) -> st
 
 
 def _day_lines(items: Sequence[ContextItem], words: Mapping[int, str]) -> Iterator[str]:
-    last = ""
-    for _, of_day in groupby(sorted(items, key=lambda item: (when(item.memory), item.number)), key=lambda item: day(item.memory)):
+    above = ("", "")
+    for today, of_day in groupby(sorted(items, key=lambda item: (when(item.memory), item.number)), lambda item: day(item.memory)):
         speakers: dict[str, list[ContextItem]] = {}
         for item in of_day:
             speakers.setdefault(speaker_of(item.memory), []).append(item)
-        for speaker, said in speakers.items():
-            today = day(said[0].memory)
-            yield heading(today, last, " ".join(harmless(speaker).split()))
-            last = today
-            yield from (words[item.number] for item in said)
+        for speaker in sorted(speakers, key=lambda speaker: speaker != above[1]):  # who spoke last goes on without a name
+            yield heading(today, " ".join(harmless(speaker).split()), above)
+            above = today, speaker
+            yield from (words[item.number] for item in speakers[speaker])
 
 
 def _as_line(item: ContextItem) -> str:
@@ -548,7 +547,7 @@ def _words(item: ContextItem, now: datetime | None = None) -> str:
     form = item.excerpt or forms[item.tier or 0]
     text = " ".join(harmless(dated(without_speaker(form, item.memory), item.memory)).split())
     mark = standing(item.memory, shortened=form != item.memory.text, now=now)
-    return f"- [{harmless(item.memory.short_id)}] {text}{f' ({mark})' if mark else ''}"
+    return f"[{harmless(item.memory.short_id)}] {text}{f' ({mark})' if mark else ''}"
 
 
 def _history_text(pieces: Sequence[HistoryPiece]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from engram.context.sections import ContextSection
 from engram.context.window import ContextWindow
 from engram.text.transcripts import OpenAI
 from engram.types import Turn
@@ -21,13 +22,15 @@ def context(
     now: datetime | None = None,
     profile: str = "chat",
     mode: str | None = None,
+    sections: Sequence[ContextSection] = (),
 ) -> ContextWindow:
     """Build the prompt for a message: memories and history within a token budget, with every token accounted for.
 
     history: earlier turns, as `Turn`s or as messages with `role` and `content`; system messages go before all else.
-    model: its window and tokenizer count. budget: tokens of the whole; by default what the model has room for. profile: how it
-    is divided (chat, task, cron, orchestrator, swarm, flow). mode: how much is shown unasked (minimal, standard, deep).
+    model: its window and tokenizer count. budget: tokens of the whole; by default what the message needs, at most the setting
+    `context_tokens`, and room for history and sections. profile: how it is divided (chat, task, cron, orchestrator, swarm,
+    flow). mode: how much is shown unasked (minimal, standard, deep). sections: the caller's own, before what is remembered.
     """
     return view.vault.context_builder.build(
-        view.reader, message, model=model, budget=budget, history=history, now=now, profile=profile, mode=mode
+        view.reader, message, model=model, budget=budget, history=history, now=now, profile=profile, mode=mode, sections=sections
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from engram.context.sections import ContextSection
 from engram.context.window import ContextWindow
 from engram.serve.operations.operation import Arg, Operation
 from engram.types import Turn
@@ -17,17 +18,27 @@ if TYPE_CHECKING:
 class ContextInput:
     message: Annotated[str, Arg("What the agent was asked.", positional=True, free_text=True)]
     model: Annotated[str, Arg("Whose window and tokenizer count.")] = "gpt-4o"
-    budget: Annotated[int | None, Arg("Tokens, else what the model has room for.", low=1, high=10_000_000)] = None
+    budget: Annotated[int | None, Arg("Tokens, else what the message needs.", low=1, high=10_000_000)] = None
     profile: Annotated[str, Arg("chat, task, cron, orchestrator, swarm or flow.")] = "chat"
     mode: Annotated[str | None, Arg("How much is said unasked: minimal, standard or deep; else as is set.")] = None
     history: Annotated[
         tuple[Turn, ...], Arg("What was said before, in order: turns, or messages of `role` and `content`.", high=10_000)
     ] = ()
+    sections: Annotated[
+        tuple[ContextSection, ...],
+        Arg("Sections of your own, such as identity, roster, notes: a title and a text each.", high=32),
+    ] = ()
 
 
 def context(mem: Engram, given: ContextInput) -> ContextWindow:
     return mem.context(
-        given.message, model=given.model, budget=given.budget, history=given.history, profile=given.profile, mode=given.mode
+        given.message,
+        model=given.model,
+        budget=given.budget,
+        history=given.history,
+        profile=given.profile,
+        mode=given.mode,
+        sections=given.sections,
     )
 
 

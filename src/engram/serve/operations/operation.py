@@ -118,7 +118,8 @@ class Operation:
 def _with_whole_ids(mem: Engram, given: Any) -> Any:
     """Return the input with the whole id of a memory wherever a short one was given. One that is not found stays."""
     whole: dict[str, str | tuple[str, ...]] = {}
-    for field in fields_of(type(given)):
+    kind: type = type(given)
+    for field in fields_of(kind):
         ids = getattr(given, field.name)
         if field.arg.is_id and ids is not None:
             found = [_whole_id(mem, memory_id) for memory_id in ((ids,) if isinstance(ids, str) else ids)]
