@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from engram.context.sections import PROFILES, RECALLED, SectionShare, WindowProfile
+from engram.context.sections import HISTORY, PROFILES, RECALLED, ContextSection, SectionShare, WindowProfile
 from engram.errors import InvalidQuery
 from engram.models.capabilities import Capabilities, capabilities
 from engram.text import tokens
-from engram.types import Outcome
+from engram.types import Outcome, Turn
 from engram.values.frozen import frozen, replace
 
 
@@ -95,6 +95,7 @@ _FEWEST, _MOST = 20, 500  # hits
 _SHORTEST = 12  # tokens of the shortest line of a memory
 _ANSWER = 4  # at most a quarter of the window is kept free for the answer
 _PART = 8  # of the model's window, at most, for memories that nobody set a budget for
+_FRAME = 60  # tokens of the fence, the date and the titles, about
 _SHORT, _PER_TOKEN = 600, 15  # tokens for a short question, and for each token of a longer message
 _RESERVE = 0.05  # share kept free where tokens are estimated: the error of the estimate (docs/notes/tokens.md)
 
@@ -104,7 +105,7 @@ class WindowPlan:
     """The plan of one window for one model.
 
     `count` counts the model's tokens, `measure` does so before rounding; `cost` converts the counts stored with memories. `room`
-    is the part of the budget to fill: less than all of it where tokens are estimated.
+    is the part of the budget to fill: less than all of it where tokens are estimated. `sections` are the caller's own.
     """
 
     model: Capabilities
@@ -116,6 +117,7 @@ class WindowPlan:
     count: Callable[[str], int]
     measure: Callable[[str], float]
     cost: Callable[[int], int]
+    sections: tuple[ContextSection, ...]
 
 
 def plan_window(
@@ -127,14 +129,15 @@ def plan_window(
     *,
     instructions: str = "",
     models_file: str | None = None,
-    beside: Sequence[str] = (),
+    history: Sequence[Turn] = (),
+    sections: Sequence[ContextSection] = (),
     most: int = 0,
     weights: Mapping[str, float] = NO_WEIGHTS,
 ) -> WindowPlan:
     """Return the plan of a window; raise InvalidQuery for an invalid message, model, budget, profile or mode.
 
     `instructions` are the system messages, which take room in the model's window like the message. Without a budget, memories
-    get what the message needs, at most `most` (0: all the room there is), and the texts `beside` them their own tokens.
+    get what the message needs, at most `most` (0: all the room there is), and history and sections what they have.
     """
     if not isinstance(message, str):
         raise InvalidQuery("the message must be text.")
@@ -150,13 +153,19 @@ def plan_window(
     known = capabilities(model, models_file)
     count = partial(tokens.count, family=known.tokenizer)
     room = known.window - min(known.output, known.window // _ANSWER) - count(message) - count(instructions)
-    granted = budget or max(min(room, _needed(count(message), room, most, injected) + sum(map(count, beside))), 1)
+    divided = shared(PROFILES[profile], injected, weights)
+    granted = budget or max(room, 1)
+    if budget is None and most and room > 0:
+        sizes = {HISTORY: sum(count(f"{turn.speaker}: {turn.text}\n") for turn in history)}
+        sizes |= {section.title: count(f"{section.title}\n{section.text}\n") for section in sections}
+        needed = int(min(max(_SHORT, count(message) * _PER_TOKEN) * injected.recalled, most, room // _PART)) or 1
+        granted = min(needed + sum(sizes.values()) + _FRAME * any(sizes.values()), room)
+        divided, sections = _as_needed(divided, sections, sizes, needed)
     hits = min(max(granted // _SHORTEST, _FEWEST), _MOST)  # without a history, memory gets all of it
     hits = min(hits, injected.most or hits)
     cost = partial(tokens.converted, family=known.tokenizer)
     exact = known.tokenizer in tokens.EXACT
     fill = granted if exact else max(int(granted * (1.0 - _RESERVE)), 1)
-    divided = shared(PROFILES[profile], injected, weights)
     return WindowPlan(
         model=known,
         budget=granted,
@@ -167,11 +176,15 @@ def plan_window(
         count=count,
         measure=partial(tokens.measured, family=known.tokenizer),
         cost=cost,
+        sections=tuple(sections),
     )
 
 
-def _needed(message: int, room: int, most: int, mode: Injection) -> int:
-    """Return the tokens of memories for a message of so many tokens, where the caller sets no budget."""
-    if not most:
-        return room
-    return int(min(max(_SHORT, message * _PER_TOKEN) * mode.recalled, most, room // _PART))
+def _as_needed(
+    profile: WindowProfile, sections: Sequence[ContextSection], sizes: Mapping[str, int], needed: int
+) -> tuple[WindowProfile, list[ContextSection]]:
+    """Return profile and sections with shares by which history and sections get their own sizes, and the rest `needed` tokens."""
+    of_token = sum(claim.share for claim in profile.claims if claim.name != HISTORY) / needed
+    claims = (replace(claim, share=sizes[HISTORY] * of_token) if claim.name == HISTORY else claim for claim in profile.claims)
+    own = [replace(section, share=sizes[section.title] * of_token) for section in sections]
+    return replace(profile, claims=tuple(claims)), own

@@ -49,7 +49,6 @@ class ContextBuilder:
         settings = self._sets.live.now
         instructions, turns = split_instructions(turns_of(history))
         injection, models_file = mode or settings.injection_mode, settings.models_file or None
-        own = check_sections(sections)
         plan = plan_window(
             message,
             model,
@@ -58,14 +57,15 @@ class ContextBuilder:
             injection,
             instructions=instructions,
             models_file=models_file,
-            beside=[*(turn.text for turn in turns), *(section.text for section in own)],
+            history=turns,
+            sections=check_sections(sections),
             most=settings.context_tokens,
             weights={WORKING: settings.context_working, RECALLED: settings.context_recalled, HISTORY: settings.context_history},
         )
         now = now or self._sets.env.now()
         recall = self._recall(reader, message, plan, now)
         record_gap(self._sets, reader, message, recall)
-        window = self._window(reader, message, plan, recall, turns, own, now)
+        window = self._window(reader, message, plan, recall, turns, now)
         shown = {item.memory.key for item in window.items if item.tier is not None}
         hits = tuple(hit for hit in recall if hit.memory.key in shown)
         self._searcher.count_use(reader, replace(recall, hits=hits))
@@ -110,7 +110,6 @@ class ContextBuilder:
         plan: WindowPlan,
         recall: Recall,
         history: Sequence[Turn],
-        sections: Sequence[ContextSection],
         now: datetime,
     ) -> ContextWindow:
         working, guarded = Working(self._sets, reader), self._sets.live.now.guard_injection
@@ -127,7 +126,7 @@ class ContextBuilder:
             relevant=self._searcher.is_relevant,
             history=history,
             extra=extra_sections(self._sets, self._searcher, reader, message, recall, plan.mode),
-            sections=sections,
+            sections=plan.sections,
             now=now,
         )
 

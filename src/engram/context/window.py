@@ -361,7 +361,7 @@ class RankedHits:
             if item.tier is not Tier.FULL and item.reason not in _FINAL and tried < _TRIED:
                 tried += 1
                 group = _group(item.memory)
-                above = 0 if group in groups else -count(f"{heading(*group)}\n")
+                above = 0 if group in groups else -count(f"{heading(*group, above=(group[0][:4], ''))}\n")
                 now = count(_as_line(item)) if item.tier is not None else above
                 for longer in self._longer(item, now + spare):
                     if 0 < (cost := count(_as_line(longer))) - now <= spare:
