@@ -327,6 +327,13 @@ def test_rules_and_failures_stand_first(tmp_path: Path) -> None:
         assert "with Fly" in second
 
 
+def test_a_rule_that_is_far_from_the_message_does_not_stand_first(tmp_path: Path) -> None:
+    with open_engram(tmp_path / "vault") as mem:
+        mem.remember("The ledger service runs on Fly in Frankfurt")
+        mem.remember("Never put the ledger into the rain")
+        assert "### Rules" not in mem.context("Where does the ledger service run?", model=MODEL).text
+
+
 def test_a_long_best_hit_is_cut_by_sentences_and_fills_the_room_that_is_free(tmp_path: Path) -> None:
     parts = [
         f"The zebra protocol has rule {number}, which says that stall {number} is swept at {number}." for number in range(60)

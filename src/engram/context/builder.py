@@ -113,6 +113,10 @@ class ContextBuilder:
         now: datetime,
     ) -> ContextWindow:
         working, guarded = Working(self._sets, reader), self._sets.live.now.guard_injection
+
+        def safe(line: str) -> bool:
+            return not guarded or assess_cached(line).verdict is InjectionVerdict.CLEAN
+
         return build(
             message,
             recall,
@@ -122,10 +126,10 @@ class ContextBuilder:
             measure=plan.measure,
             cost=plan.cost,
             working=lambda room: working.export(Form.PLAIN, room).text if room > 0 else "",
-            safe=lambda line: not guarded or assess_cached(line).verdict is InjectionVerdict.CLEAN,
+            safe=safe,
             relevant=self._searcher.is_relevant,
             history=history,
-            extra=extra_sections(self._sets, self._searcher, reader, message, recall, plan.mode),
+            extra=extra_sections(self._sets, self._searcher, reader, message, recall, plan.mode, safe),
             sections=plan.sections,
             now=now,
         )

@@ -69,7 +69,7 @@ def standing(memory: Memory, shortened: bool, now: datetime | None = None) -> st
     return ", ".join(word for word in words if word)
 
 
-_SURE = 0.7  # confidence from which on a memory is not called unsure
+_SURE = 0.5  # confidence from which on a memory is not called unsure: a guess has less, an assistant's statement 0.55
 _LABEL = 80  # characters of a speaker's name, at most
 _STATUSES = {
     Status.CHALLENGED: "may be outdated",

@@ -163,9 +163,9 @@ def build(
     """Return the window for a message.
 
     `measure` is `count` before rounding; `cost` converts the token counts stored with a memory to those of the model. `working`
-    writes working memory within so many tokens. Lines that are not `safe` and hits that are not `relevant` are left out, but the
-    first hit of a question that memory answers. `extra` holds the lines of further sections, of which the first that fit are
-    shown; `sections` are the caller's own.
+    writes working memory within so many tokens; lines of it that are not `safe` are left out. Hits that are not `relevant` are
+    left out, but the first hit of a question that memory answers. `extra` holds the lines of further sections, of which the
+    first that fit are shown; `sections` are the caller's own.
     """
     lines = by_lines(measure or count)
     fits = [relevant(hit) or (not place and recall.outcome is Outcome.ANSWERED) for place, hit in enumerate(recall.hits)]
@@ -179,7 +179,7 @@ def build(
         room = max(most - lines(_block({claim.name: "x" for claim in claims}, now)), 0)
         given = grants(claims, room)
         whole = {section.title: harmless(quoted(section.text)) for section in sections}
-        whole |= {name: harmless(quoted(_only(text, safe))) for name, text in extra.items()}
+        whole |= {name: harmless(quoted(text)) for name, text in extra.items()}
         in_mind = _only(_working_memory(working, given.get(WORKING, 0), lines), safe)
         whole[WORKING] = harmless(quoted(in_mind))
         hits = RankedHits.of(recall.hits, cost, frozenset(in_mind.splitlines()), fits, asked, lines)
@@ -441,10 +441,10 @@ def _fitted(
 
     last: the other sections, in the order in which they go if that is not enough.
     """
-    texts = dict(texts)
+    texts, cautions = dict(texts), cautions_in(recall.hits)
     words = {item.number: _words(item, now) for item in items if item.tier is not None}
     while True:
-        texts[RECALLED] = _recalled_text(items, words)
+        texts[RECALLED] = _recalled_text(items, words, cautions)
         text = _block(texts, now)
         tokens = count(text) if text else 0
         lowest = next((at for at in range(len(items) - 1, -1, -1) if items[at].tier is not None), None)
@@ -511,18 +511,24 @@ def _block(texts: Mapping[str, str], now: datetime | None) -> str:
     return fence("\n".join([*date, *own, *([MEMORY, *known] if known else [])]))
 
 
-def _recalled_text(items: Sequence[ContextItem], words: Mapping[int, str]) -> str:
+def cautions_in(hits: Sequence[Hit]) -> Set[str]:
+    """Return the ids of the prohibitions and failures that bear on the message: at least half as near as the best hit."""
+    best = max((hit.score for hit in hits), default=0.0)
+    return {hit.memory.id for hit in hits if hit.score >= best / 2 and is_warning(hit.memory)}
+
+
+def _recalled_text(items: Sequence[ContextItem], words: Mapping[int, str], cautions: Set[str]) -> str:
     """Return the lines of memories: rules and failures first, then the others, each in chronological order.
 
     One heading stands over what one speaker said on one day, so that the course of events shows.
     """
     shown = [item for item in items if item.tier is not None]
-    cautions = [item for item in shown if is_warning(item.memory)]
-    others = [item for item in shown if item not in cautions]
-    if not cautions or not others:
-        head = [f"### {CAUTIONS}"] if cautions else []
+    first = [item for item in shown if item.memory.id in cautions]
+    others = [item for item in shown if item.memory.id not in cautions]
+    if not first or not others:
+        head = [f"### {CAUTIONS}"] if first else []
         return "\n".join([*head, *_day_lines(shown, words)])
-    return "\n".join([f"### {CAUTIONS}", *_day_lines(cautions, words), f"### {OTHERS}", *_day_lines(others, words)])
+    return "\n".join([f"### {CAUTIONS}", *_day_lines(first, words), f"### {OTHERS}", *_day_lines(others, words)])
 
 
 def _day_lines(items: Sequence[ContextItem], words: Mapping[int, str]) -> Iterator[str]:
