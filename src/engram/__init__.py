@@ -11,6 +11,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from engram import aio
+    from engram.context.sections import ContextSection
     from engram.engine import Engram
     from engram.engine import open_engram as open
     from engram.errors import EngramError
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ContextSection",
     "Edge",
     "Engram",
     "EngramError",
@@ -61,6 +63,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ContextSection": "context.sections",
     "Engram": "engine",
     "open": "engine",
     "EngramError": "errors",

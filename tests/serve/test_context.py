@@ -46,7 +46,25 @@ def test_context_accepts_chat_messages_as_history(made: Engram, tmp_path: Path) 
 def test_context_lists_working_memory_line_by_line(made: Engram) -> None:
     made("attend", "The mast is broken")
     made("attend", "The sail is torn")
-    assert "Working on:\nThe sail is torn\nThe mast is broken\n" in made("context", "what next?").out
+    assert "## Working on\nThe sail is torn\nThe mast is broken\n" in made("context", "what next?").out
+
+
+def test_own_sections_come_from_a_file(made: Engram, tmp_path: Path) -> None:
+    made("remember", "The harbour office opens at nine")
+    own = tmp_path / "own.json"
+    own.write_text('[{"title": "Identity", "text": "You are Rex.", "priority": 9, "least": 20}]')
+    assert "## Identity\nYou are Rex.\nFrom memory" in made("context", "harbour office", "--sections", str(own)).out
+    for wrong in ('[{"title": "Identity"}]', '[{"title": "History", "text": "x"}]', "no JSON"):
+        own.write_text(wrong)
+        assert made("context", "harbour office", "--sections", str(own)).code in (1, 2)
+
+
+def test_a_memory_is_shown_by_the_id_that_a_context_cites(made: Engram) -> None:
+    made("remember", "The harbour office opens at nine")
+    line = made("context", "when does the harbour office open?").out.splitlines()[-2]
+    cited = line.partition("]")[0].removeprefix("[")
+    assert "The harbour office opens at nine" in made("get", cited).out
+    assert made("pin", cited).code == 0
 
 
 def test_an_unknown_context_profile_is_refused(made: Engram) -> None:

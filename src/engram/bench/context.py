@@ -169,7 +169,7 @@ def _methods(window: ContextWindow, recall: Recall, budget: int, turn_texts: _Tu
 def _packed(window: ContextWindow, tiers: Sequence[Tier]) -> Contents:
     """Return the memories of a window at these tiers, each with the text of its tier."""
     return [
-        (memory.refs, (memory.text, memory.summary, memory.key_fact, memory.tag)[item.tier])
+        (memory.refs, item.excerpt or (memory.text, memory.summary, memory.key_fact, memory.tag)[item.tier])
         for item in window.items
         if item.tier is not None and item.tier in tiers
         for memory in (item.memory,)

@@ -34,7 +34,7 @@ _DECORATION = re.compile(r"^[ \t>]*#{1,6}[ \t]+|^[ \t]*[-*+•·‣▪][ \t]+|^[
 _EMPHASIS = re.compile(
     r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]{1,300})(?<=\S)\1(?![\w*])|(?<!\S)(__)(?=\S)([^_\n]{1,80})(?<=\S)__(?!\S)"
 )
-_NUMBER = re.compile(r"^[ \t>]*\d{1,3}(?: \.\d)?:[ \t]+(?=\S)", re.MULTILINE)
+_NUMBER = re.compile(r"^[ \t>]*(?:(?:- )?\[(?=[a-z]*\d)[0-9a-z]{4,8}\]|\d{1,3}(?: \.\d)?:)[ \t]+(?=\S)", re.MULTILINE)
 _BETWEEN_ITEMS = re.compile(r"(?<=[^\s:;,.!?])\s*\n(?=[ \t>]*(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|[A-Za-z][.)])[ \t]+\S)")
 
 Why = Callable[[str], str | None]
@@ -255,7 +255,7 @@ def plain(text: str) -> str:
 
 
 def unnumbered(text: str) -> str:
-    """Without the numbers that lines of a context begin with: a line that was copied out of one is known without it."""
+    """Without the ids, formerly numbers, that lines of a context begin with: a line that was copied out is known without it."""
     return _NUMBER.sub("", text)
 
 

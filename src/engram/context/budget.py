@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from engram.context.sections import PROFILES, RECALLED, SectionShare, WindowProfile
+from engram.context.sections import HISTORY, PROFILES, RECALLED, ContextSection, SectionShare, WindowProfile
 from engram.errors import InvalidQuery
 from engram.models.capabilities import Capabilities, capabilities
 from engram.text import tokens
-from engram.types import Outcome
+from engram.types import Outcome, Turn
 from engram.values.frozen import frozen, replace
 
 
@@ -70,23 +70,33 @@ MODES: Mapping[str, Injection] = {
     )
 }
 
-_DOUBT = "What is remembered may not answer this question."
+NO_WEIGHTS: Mapping[str, float] = {}
+
+_UNKNOWN = {
+    Outcome.NOTHING_KNOWN: "Nothing is known about this: {}",
+    Outcome.BELOW_THRESHOLD: "Nothing that is known seems to answer this: {}",
+}
 
 
-def shared(profile: WindowProfile, mode: Injection) -> WindowProfile:
-    """Return the profile with the shares of this mode."""
-    claims = (replace(claim, share=claim.share * (mode.recalled if claim.name == RECALLED else 1.0)) for claim in profile.claims)
-    return replace(profile, claims=tuple(claims))
+def shared(profile: WindowProfile, mode: Injection, weights: Mapping[str, float] = NO_WEIGHTS) -> WindowProfile:
+    """Return the profile with the shares of this mode. weights: multiples of the shares, by the name of a section."""
+    weights = {**weights, RECALLED: weights.get(RECALLED, 1.0) * mode.recalled}
+    return replace(
+        profile, claims=tuple(replace(claim, share=claim.share * weights.get(claim.name, 1.0)) for claim in profile.claims)
+    )
 
 
-def reflection(outcome: Outcome) -> str:
-    """Return a caution if the hits are below the threshold (§38.3); without hits nothing misleads, so there is none."""
-    return _DOUBT if outcome is Outcome.BELOW_THRESHOLD else ""
+def reflection(outcome: Outcome, question: str) -> str:
+    """Return the sentence that says what is not known (§38.3); "" if memory answers, or part of the search failed."""
+    return _UNKNOWN.get(outcome, "").format(" ".join(question.split()))
 
 
 _FEWEST, _MOST = 20, 500  # hits
 _SHORTEST = 12  # tokens of the shortest line of a memory
 _ANSWER = 4  # at most a quarter of the window is kept free for the answer
+_PART = 8  # of the model's window, at most, for memories that nobody set a budget for
+_FRAME = 60  # tokens of the fence, the date and the titles, about
+_SHORT, _PER_TOKEN = 600, 15  # tokens for a short question, and for each token of a longer message
 _RESERVE = 0.05  # share kept free where tokens are estimated: the error of the estimate (docs/notes/tokens.md)
 
 
@@ -95,7 +105,7 @@ class WindowPlan:
     """The plan of one window for one model.
 
     `count` counts the model's tokens, `measure` does so before rounding; `cost` converts the counts stored with memories. `room`
-    is the part of the budget to fill: less than all of it where tokens are estimated.
+    is the part of the budget to fill: less than all of it where tokens are estimated. `sections` are the caller's own.
     """
 
     model: Capabilities
@@ -107,6 +117,7 @@ class WindowPlan:
     count: Callable[[str], int]
     measure: Callable[[str], float]
     cost: Callable[[int], int]
+    sections: tuple[ContextSection, ...]
 
 
 def plan_window(
@@ -118,10 +129,15 @@ def plan_window(
     *,
     instructions: str = "",
     models_file: str | None = None,
+    history: Sequence[Turn] = (),
+    sections: Sequence[ContextSection] = (),
+    most: int = 0,
+    weights: Mapping[str, float] = NO_WEIGHTS,
 ) -> WindowPlan:
     """Return the plan of a window; raise InvalidQuery for an invalid message, model, budget, profile or mode.
 
-    `instructions` are the system messages, which take room in the model's window like the message.
+    `instructions` are the system messages, which take room in the model's window like the message. Without a budget, memories
+    get what the message needs, at most `most` (0: all the room there is), and history and sections what they have.
     """
     if not isinstance(message, str):
         raise InvalidQuery("the message must be text.")
@@ -137,13 +153,19 @@ def plan_window(
     known = capabilities(model, models_file)
     count = partial(tokens.count, family=known.tokenizer)
     room = known.window - min(known.output, known.window // _ANSWER) - count(message) - count(instructions)
-    granted = max(room, 1) if budget is None else budget
+    divided = shared(PROFILES[profile], injected, weights)
+    granted = budget or max(room, 1)
+    if budget is None and most and room > 0:
+        sizes = {HISTORY: sum(count(f"{turn.speaker}: {turn.text}\n") for turn in history)}
+        sizes |= {section.title: count(f"{section.title}\n{section.text}\n") for section in sections}
+        needed = int(min(max(_SHORT, count(message) * _PER_TOKEN) * injected.recalled, most, room // _PART)) or 1
+        granted = min(needed + sum(sizes.values()) + _FRAME * any(sizes.values()), room)
+        divided, sections = _as_needed(divided, sections, sizes, needed)
     hits = min(max(granted // _SHORTEST, _FEWEST), _MOST)  # without a history, memory gets all of it
     hits = min(hits, injected.most or hits)
     cost = partial(tokens.converted, family=known.tokenizer)
     exact = known.tokenizer in tokens.EXACT
     fill = granted if exact else max(int(granted * (1.0 - _RESERVE)), 1)
-    divided = shared(PROFILES[profile], injected)
     return WindowPlan(
         model=known,
         budget=granted,
@@ -154,4 +176,15 @@ def plan_window(
         count=count,
         measure=partial(tokens.measured, family=known.tokenizer),
         cost=cost,
+        sections=tuple(sections),
     )
+
+
+def _as_needed(
+    profile: WindowProfile, sections: Sequence[ContextSection], sizes: Mapping[str, int], needed: int
+) -> tuple[WindowProfile, list[ContextSection]]:
+    """Return profile and sections with shares by which history and sections get their own sizes, and the rest `needed` tokens."""
+    of_token = sum(claim.share for claim in profile.claims if claim.name != HISTORY) / needed
+    claims = (replace(claim, share=sizes[HISTORY] * of_token) if claim.name == HISTORY else claim for claim in profile.claims)
+    own = [replace(section, share=sizes[section.title] * of_token) for section in sections]
+    return replace(profile, claims=tuple(claims)), own

@@ -9,7 +9,7 @@ from engram.context.budget import WindowPlan, grants, plan_window
 from engram.context.history import VERBATIM, compress, split_instructions, turns_of
 from engram.context.resume import extra_sections, record_gap, record_window
 from engram.context.run import Run
-from engram.context.sections import EXTRA_SECTIONS, HISTORY, PROFILES
+from engram.context.sections import EXTRA_SECTIONS, HISTORY, PROFILES, RECALLED, WORKING, ContextSection, check_sections
 from engram.context.window import ContextWindow, build
 from engram.guard.injection import InjectionVerdict, assess_cached
 from engram.recall.plan import QUERY_CHARACTERS, Query, asks_nothing, is_unrestricted
@@ -44,17 +44,31 @@ class ContextBuilder:
         profile: str = "chat",
         mode: str | None = None,
         filters: Filter = Filter(),
+        sections: Sequence[ContextSection] = (),
     ) -> ContextWindow:
         """Return the window for a message, and record its use: the memories shown, the questions offered and unanswered."""
         settings = self._sets.live.now
         instructions, turns = split_instructions(turns_of(history))
         injection, models_file = mode or settings.injection_mode, settings.models_file or None
-        plan = plan_window(message, model, budget, profile, injection, instructions=instructions, models_file=models_file)
+        plan = plan_window(
+            message,
+            model,
+            budget,
+            profile,
+            injection,
+            instructions=instructions,
+            models_file=models_file,
+            history=turns,
+            sections=check_sections(sections),
+            most=settings.context_tokens,
+            weights={WORKING: settings.context_working, RECALLED: settings.context_recalled, HISTORY: settings.context_history},
+        )
+        now = now or self._sets.env.now()
         query = self._query(reader, message, plan, turns, now, filters)
         recall = NOTHING_ASKED if asks_nothing(message) else self._searcher.recall_uncounted(reader, query)
         if is_unrestricted(query):
             record_gap(self._sets, reader, message, recall)
-        window = self._window(reader, message, plan, recall, turns)
+        window = self._window(reader, message, plan, recall, turns, now)
         shown = {item.memory.key for item in window.items if item.tier is not None}
         hits = tuple(hit for hit in recall if hit.memory.key in shown)
         self._searcher.count_use(reader, replace(recall, hits=hits))
@@ -75,15 +89,18 @@ class ContextBuilder:
         profile: str = "chat",
         mode: str | None = None,
         session: str | None = None,
+        sections: Sequence[ContextSection] = (),
     ) -> Run:
         """Return a run with the window of its message. capture: stores the turns when the run ends, if the profile allows it."""
-        window = self.build(reader, message, model=model, budget=budget, history=history, now=now, profile=profile, mode=mode)
+        window = self.build(
+            reader, message, model=model, budget=budget, history=history, now=now, profile=profile, mode=mode, sections=sections
+        )
         captures = PROFILES[profile].captures and reader.writes
         turn = Turn(message, "user", at=now, session=session)
         return Run(window, turn, reader, self._sets, capture if captures else None)
 
     def _query(
-        self, reader: Reader, message: str, plan: WindowPlan, history: Sequence[Turn], now: datetime | None, filters: Filter
+        self, reader: Reader, message: str, plan: WindowPlan, history: Sequence[Turn], now: datetime, filters: Filter
     ) -> Query:
         """Return the query of a message, read with the history, else with what working memory heard last."""
         # The question of a long message mostly stands at its end, after pasted text.
@@ -92,10 +109,22 @@ class ContextBuilder:
         talk = talk_of(history) if history else Working(self._sets, reader).talk
         room = grants((*plan.profile.claims, *EXTRA_SECTIONS), plan.room).get(HISTORY, 0)
         said = tuple(piece.text for piece in compress(history, room, plan.count) if piece.form == VERBATIM)
-        return Query(text=text, now=now or self._sets.env.now(), limit=limit, where=filters, talk=talk, said=said)
+        return Query(text=text, now=now, limit=limit, where=filters, talk=talk, said=said)
 
-    def _window(self, reader: Reader, message: str, plan: WindowPlan, recall: Recall, history: Sequence[Turn]) -> ContextWindow:
+    def _window(
+        self,
+        reader: Reader,
+        message: str,
+        plan: WindowPlan,
+        recall: Recall,
+        history: Sequence[Turn],
+        now: datetime,
+    ) -> ContextWindow:
         working, guarded = Working(self._sets, reader), self._sets.live.now.guard_injection
+
+        def safe(line: str) -> bool:
+            return not guarded or assess_cached(line).verdict is InjectionVerdict.CLEAN
+
         return build(
             message,
             recall,
@@ -105,10 +134,12 @@ class ContextBuilder:
             measure=plan.measure,
             cost=plan.cost,
             working=lambda room: working.export(Form.PLAIN, room).text if room > 0 else "",
-            safe=lambda line: not guarded or assess_cached(line).verdict is InjectionVerdict.CLEAN,
+            safe=safe,
             relevant=self._searcher.is_relevant,
             history=history,
-            extra=extra_sections(self._sets, self._searcher, reader, message, recall, plan.mode),
+            extra=extra_sections(self._sets, self._searcher, reader, message, recall, plan.mode, safe),
+            sections=plan.sections,
+            now=now,
         )
 
 

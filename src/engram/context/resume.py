@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from engram.capture import redaction
@@ -43,14 +43,22 @@ def morning_of(sets: WorkingSets, reader: Reader, *, besides: bool = False) -> M
 
 
 def extra_sections(
-    sets: WorkingSets, searcher: Searcher, reader: Reader, message: str, recall: Recall, mode: Injection
+    sets: WorkingSets,
+    searcher: Searcher,
+    reader: Reader,
+    message: str,
+    recall: Recall,
+    mode: Injection,
+    safe: Callable[[str], bool],
 ) -> dict[str, str]:
-    """Return the text of each section that the injection mode includes, by name."""
+    """Return the text of each section that the injection mode includes, by name, without stored lines that are not `safe`."""
     sections = {}
     if mode.morning and _is_back(sets, reader):
-        sections[MORNING] = morning_of(sets, reader, besides=True).text
-    unknown = [reflection(recall.outcome)] if mode.reflects and question_in(message) else []
-    if mode.asks and (question := _gap(sets, searcher, reader, message, recall)):
+        lines = morning_of(sets, reader, besides=True).text.splitlines()
+        sections[MORNING] = "\n".join(line for line in lines if safe(line))
+    asked = question_in(message) if mode.reflects else ""
+    unknown = [reflection(recall.outcome, asked)] if asked else []
+    if mode.asks and (question := _gap(sets, searcher, reader, message, recall)) and safe(_ASK + question):
         unknown.append(_ASK + question)
     sections[UNKNOWN] = "\n".join(line for line in unknown if line)
     return {name: text for name, text in sections.items() if text}

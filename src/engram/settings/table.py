@@ -261,6 +261,20 @@ class Settings:
         choices=("minimal", "standard", "deep"),
         ref="X8",
     )
+    context_tokens: int = tunable(
+        1500,
+        "Tokens of memories in a context whose budget nobody gives, at most: a short question gets 600, no message more than an"
+        " eighth of the model's window; history and own sections come on top. 0 fills the window.",
+        unit="tokens",
+        low=0,
+        high=10_000_000,
+        ref="X5",
+    )
+    context_working: float = tunable(
+        1.0, "Share of working memory in a context, as a multiple of what the profile gives it.", low=0.0, high=100.0, ref="X13"
+    )
+    context_recalled: float = tunable(1.0, "The same of recalled memories.", low=0.0, high=100.0, ref="X13")
+    context_history: float = tunable(1.0, "The same of the conversation so far.", low=0.0, high=100.0, ref="X13")
     gap_questions: int = tunable(
         2, "Questions without an answer that are offered in a session, to be asked back.", low=0, high=100, ref="§4.5"
     )

@@ -89,7 +89,10 @@ class MemoriesPort(Protocol):
         """Return a page of memories, newest first. A cursor continues below the last key: inserts and deletions shift nothing."""
 
     def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]:
-        """Return the visible memories among `ids`, in that order."""
+        """Return the visible memories among `ids`, in that order.
+
+        An id may be a short one (`Memory.short_id`); raise InvalidQuery if several visible memories have it.
+        """
 
     def traits(self, reader: Reader, keys: Sequence[int]) -> dict[int, CandidateTraits]:
         """Return speaker, session, time and informativeness of the visible ones of these memories, by key."""

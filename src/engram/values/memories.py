@@ -96,6 +96,12 @@ def _carried_in(text: str, words_at: tuple[int, int]) -> str:
     return text[words_at[1] :].strip()[1:-1] if words_at[1] else ""
 
 
+ULID = 26
+"""Characters of an id."""
+SHORT_IDS = {4: 1 << 12, 5: 1 << 17, 6: 1 << 22, 8: 1 << 63}
+"""Characters of a short id, and the key below which it has so many: at most one in 256 is that of another memory as well."""
+
+
 @frozen(kw_only=True)
 class Memory:
     """A stored memory. `id` is for people and links, `key` for indexes and edges; the store assigns both."""
@@ -139,6 +145,15 @@ class Memory:
     attributes: Mapping[str, str] = field(default_factory=lambda: NO_ATTRIBUTES)
     words_at: tuple[int, int] = (0, 0)  # the place of the verbatim words in the text; (0, 0) if the text is nothing else
     others: tuple[Memory, ...] = ()  # set by `remember`: the other memories made of the same text
+
+    @property
+    def short_id(self) -> str:
+        """The end of the id, by which a text cites the memory; `get`, `explain` and every operation accept it for the id.
+
+        An id that an import brought and that is no ULID stays whole.
+        """
+        length = next(length for length, below in SHORT_IDS.items() if self.key < below)
+        return self.id[-length:].lower() if len(self.id) == ULID else self.id
 
     @property
     def words(self) -> str:

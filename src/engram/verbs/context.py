@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from engram.context.sections import ContextSection
 from engram.context.window import ContextWindow
 from engram.text.transcripts import OpenAI
 from engram.types import Turn
@@ -23,13 +24,15 @@ def context(
     profile: str = "chat",
     mode: str | None = None,
     filters: Filter | None = None,
+    sections: Sequence[ContextSection] = (),
 ) -> ContextWindow:
     """Build the prompt for a message: memories and history within a token budget, with every token accounted for.
 
     history: earlier turns, as `Turn`s or as messages with `role` and `content`; system messages go before all else.
-    model: its window and tokenizer count. budget: tokens of the whole; by default what the model has room for. profile: how it
-    is divided (chat, task, cron, orchestrator, swarm, flow). mode: how much is shown unasked (minimal, standard, deep). filters:
-    conditions on the memories that are recalled.
+    model: its window and tokenizer count. budget: tokens of the whole; by default what the message needs, at most the setting
+    `context_tokens`, and room for history and sections. profile: how it is divided (chat, task, cron, orchestrator, swarm,
+    flow). mode: how much is shown unasked (minimal, standard, deep). filters: conditions on the memories that are recalled.
+    sections: the caller's own, before what is remembered.
     """
     return view.vault.context_builder.build(
         view.reader,
@@ -41,4 +44,5 @@ def context(
         profile=profile,
         mode=mode,
         filters=filters or Filter(),
+        sections=sections,
     )

@@ -8,6 +8,7 @@ from functools import partial
 
 from engram.capture.reports import report_from_text, report_to_text
 from engram.context.run import Run
+from engram.context.sections import ContextSection
 from engram.errors import InvalidContent
 from engram.store.limits import StoreLimits
 from engram.types import DroppedPiece, Memory, Report, Turn
@@ -65,8 +66,9 @@ def begin(
     profile: str = "chat",
     mode: str | None = None,
     session: str | None = None,
+    sections: Sequence[ContextSection] = (),
 ) -> Run:
-    """Return the context window of a message (`.window`) as a run, to be ended with the answer."""
+    """Return the context window of a message (`.window`) as a run, to be ended with the answer. Arguments as of `context`."""
     return view.vault.context_builder.begin(
         view.reader,
         message,
@@ -78,4 +80,5 @@ def begin(
         profile=profile,
         mode=mode,
         session=session,
+        sections=sections,
     )

@@ -111,6 +111,29 @@ def test_get_and_fetch_keep_the_order_asked_and_drop_what_is_not_there(store: St
     assert store.memories.get(ME, []) == store.memories.fetch(ME, []) == []
 
 
+def test_a_memory_is_read_by_the_end_of_its_id_if_no_other_visible_one_has_it(store: Store) -> None:
+    mine, other = keep(store, "mine", "other")
+    assert mine.short_id == mine.id[-4:].lower()
+    for short in (mine.short_id, mine.short_id.upper(), f"[{mine.short_id}]"):
+        assert store.memories.get(ME, [other.id, short]) == [other, mine]
+    twin = f"{'0' * 22}{mine.id[-4:]}"
+    hidden = Reader(Scope(agent="eve"))
+    store.memories.add(hidden, [draft("hidden", id=twin, scope=hidden.scope)])
+    assert store.memories.get(ME, [mine.short_id]) == [mine]
+    keep(store, "twin", id=f"{'1' * 22}{mine.id[-4:]}")
+    with pytest.raises(InvalidQuery, match="several") as refused:
+        store.memories.get(ME, [mine.short_id])
+    assert mine.id in refused.value.way_out
+    assert twin not in refused.value.way_out
+
+
+def test_an_imported_id_of_the_length_of_a_short_one_goes_first(store: Store) -> None:
+    ulid = keep(store, "a", id=f"{'0' * 22}NOTE")[0]
+    imported = keep(store, "b", id="NOTE")[0]
+    assert imported.short_id == "NOTE"
+    assert store.memories.get(ME, ["NOTE", "note"]) == [imported, ulid]
+
+
 def test_more_ids_than_one_statement_takes(store: Store) -> None:
     kept = keep(store, *(f"number {i}" for i in range(1200)))
     assert store.memories.get(ME, [m.id for m in kept]) == kept

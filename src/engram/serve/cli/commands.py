@@ -7,6 +7,7 @@ first. An operation without a spec is a command with the defaults.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import partial
@@ -23,9 +24,9 @@ from engram.serve.cli.interrupts import cancel_on_interrupt
 from engram.serve.cli.progress import progress
 from engram.serve.operations import OPERATIONS, Operation
 from engram.serve.operations.operation import InputField, progress_to
-from engram.serve.operations.schema import moment
+from engram.serve.operations.schema import moment, read_argument
 from engram.types import Role, Turn
-from engram.values.frozen import field, frozen, replace
+from engram.values.frozen import field, fields, frozen, is_dataclass, replace
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -169,6 +170,10 @@ def _field_parameter(field: InputField) -> inspect.Parameter:
     if kind is Turn:
         hint = Path | None
         typer_options |= {"exists": True, "dir_okay": False, "help": f"{field.arg.help} A file of JSONL turns."}
+    elif is_dataclass(kind):
+        hint = Path | None
+        members = ", ".join(member.name for member in fields(kind))
+        typer_options |= {"exists": True, "dir_okay": False, "help": f"{field.arg.help} A JSON file: a list with {members}."}
     elif kind is Mapping:
         hint, typer_options["metavar"] = list[str] | None, "NAME=VALUE"
     elif kind is datetime:
@@ -176,7 +181,7 @@ def _field_parameter(field: InputField) -> inspect.Parameter:
         typer_options |= {"parser": partial(_moment, field.name), "metavar": "TIME"}
     else:
         hint = list[kind] | None if many else kind | None if optional else kind  # type: ignore[valid-type]
-    if many and kind is not Turn:
+    if many and not is_dataclass(kind):
         typer_options["help"] += " May be repeated."
     return _parameter(field.name, Annotated[hint, typer.Option(*flags, **typer_options)], default)
 
@@ -210,9 +215,21 @@ def _value(field: InputField, given: Any, caller: Caller) -> Any:
         return field.default
     if kind is Turn:
         return tuple(read_turns(given, caller.live().now, lambda line, reason: caller.remark(f"line {line}: {reason}; skipped.")))
+    if is_dataclass(kind):
+        return _objects(field, given)
     if kind is Mapping:
         return dict(_pair(text, field) for text in given)
     return tuple(given) if many else given
+
+
+def _objects(field: InputField, path: Path) -> Any:
+    """Return the values that a JSON file describes."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            given = json.loads(file.read(INPUT_BYTES))
+    except (ValueError, OSError):
+        raise BadCall(f"--{field.name} takes a JSON file.") from None
+    return read_argument(field, given)
 
 
 def _pair(text: str, field: InputField) -> tuple[str, str]:

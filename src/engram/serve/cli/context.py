@@ -36,7 +36,7 @@ def _account(window: ContextWindow) -> None:
             str(item.number or ""),
             "" if item.tier is None else item.tier.name.lower().replace("_", " "),
             str(item.tokens or ""),
-            item.memory.id,
+            item.memory.short_id,
             item.reason,
         ]
         for item in window.items

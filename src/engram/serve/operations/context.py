@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from engram.context.sections import ContextSection
 from engram.context.window import ContextWindow
 from engram.serve.operations.operation import Arg, Files, Languages, Operation, People, Speakers, Technologies, Topics
 from engram.types import Turn
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class ContextInput:
     message: Annotated[str, Arg("What the agent was asked.", positional=True, free_text=True)]
     model: Annotated[str, Arg("Whose window and tokenizer count.")] = "gpt-4o"
-    budget: Annotated[int | None, Arg("Tokens, else what the model has room for.", low=1, high=10_000_000)] = None
+    budget: Annotated[int | None, Arg("Tokens, else what the message needs.", low=1, high=10_000_000)] = None
     profile: Annotated[str, Arg("chat, task, cron, orchestrator, swarm or flow.")] = "chat"
     mode: Annotated[str | None, Arg("How much is said unasked: minimal, standard or deep; else as is set.")] = None
     history: Annotated[
@@ -30,6 +31,10 @@ class ContextInput:
     languages: Languages = ()
     topics: Topics = ()
     speakers: Speakers = ()
+    sections: Annotated[
+        tuple[ContextSection, ...],
+        Arg("Sections of your own, such as identity, roster, notes: a title and a text each.", high=32),
+    ] = ()
 
 
 def context(mem: Engram, given: ContextInput) -> ContextWindow:
@@ -41,6 +46,7 @@ def context(mem: Engram, given: ContextInput) -> ContextWindow:
         profile=given.profile,
         mode=given.mode,
         filters=Filter(**{name: getattr(given, name) for name in READ_FIELDS}),
+        sections=given.sections,
     )
 
 

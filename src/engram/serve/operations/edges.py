@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class RelateInput:
-    source: Annotated[str, Arg("The id that the link goes out from.", positional=True)]
-    target: Annotated[str, Arg("The id that it leads to.", positional=True)]
+    source: Annotated[str, Arg("The id that the link goes out from.", positional=True, is_id=True)]
+    target: Annotated[str, Arg("The id that it leads to.", positional=True, is_id=True)]
     kind: Annotated[str, Arg("What the link means.")] = "related_to"
     weight: Annotated[float, Arg("How strong it is, from 0 to 1.", low=0.0, high=1.0)] = 1.0
 

@@ -36,7 +36,7 @@ class LearnInput:
     )
     kind: Annotated[str, Arg("What the subject is: person, place, organisation; else the predicate tells.")] = ""
     object_kind: Annotated[str, Arg("What the object is.")] = ""
-    memory: Annotated[str | None, Arg("The id of a memory that says so; by default a new one is stored.")] = None
+    memory: Annotated[str | None, Arg("The id of a memory that says so; by default a new one is stored.", is_id=True)] = None
 
 
 def learn(mem: Engram, given: LearnInput) -> Memory:
@@ -57,7 +57,7 @@ def learn(mem: Engram, given: LearnInput) -> Memory:
 
 @frozen(kw_only=True)
 class UnlearnInput:
-    id: Annotated[str, Arg("The id of the memory that states the fact.", positional=True)]
+    id: Annotated[str, Arg("The id of the memory that states the fact.", positional=True, is_id=True)]
     subject: Annotated[str, Arg("Of whom, or of what.", positional=True)]
     predicate: Annotated[str, Arg("What is said of it.", positional=True)]
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 from engram.errors import AccessDenied, InvalidQuery
 from engram.serve.operations import wire
 from engram.types import Reader, Role, Turn
-from engram.values.frozen import MISSING, fields, frozen
+from engram.values.frozen import MISSING, fields, frozen, replace
+from engram.values.memories import SHORT_IDS
 
 if TYPE_CHECKING:
     from engram.engine import Engram
@@ -39,6 +40,8 @@ class Effect(StrEnum):
 class Arg:
     """The help text and bounds of an argument. `low` and `high` bound a number, or the length of a list or mapping.
 
+    is_id: the id of a memory, or several; a short id is accepted for it.
+
     The rest is for the command line. positional: taken without an option name. free_text: may be several words, or come from
     standard input. long: limited by the setting `import_bytes` only. flags: names of its option, else the argument's name.
     """
@@ -50,6 +53,7 @@ class Arg:
     free_text: bool = False
     long: bool = False
     flags: tuple[str, ...] = ()
+    is_id: bool = False
 
 
 @frozen
@@ -104,11 +108,29 @@ class Operation:
         if idempotency_key is not None and not self.reads:
             mem = mem.keyed(idempotency_key)
         with mem.deadline(timeout):
-            return self.run(mem, given)
+            return self.run(mem, _with_whole_ids(mem, given))
 
     def answer(self, mem: Engram, given: object, *, timeout: float | None = None, key: str | None = None) -> wire.Plain:
         """Run the operation and return its value in the wire form, which is equal on every face. key: the idempotency key."""
         return wire.plain(self.call(mem, given, timeout=timeout, idempotency_key=key))
+
+
+def _with_whole_ids(mem: Engram, given: Any) -> Any:
+    """Return the input with the whole id of a memory wherever a short one was given. One that is not found stays."""
+    whole: dict[str, str | tuple[str, ...]] = {}
+    kind: type = type(given)
+    for field in fields_of(kind):
+        ids = getattr(given, field.name)
+        if field.arg.is_id and ids is not None:
+            found = [_whole_id(mem, memory_id) for memory_id in ((ids,) if isinstance(ids, str) else ids)]
+            whole[field.name] = found[0] if isinstance(ids, str) else tuple(found)
+    return replace(given, **whole) if whole else given
+
+
+def _whole_id(mem: Engram, memory_id: str) -> str:
+    short = len(memory_id.strip("[]")) in SHORT_IDS
+    memory = mem.get(memory_id) if short else None
+    return memory.id if memory is not None else memory_id
 
 
 def require_writes(reader: Reader, name: str) -> None:
@@ -138,8 +160,8 @@ def table(*groups: tuple[Operation, ...]) -> Mapping[str, Operation]:
     return {operation.name: operation for group in groups for operation in group}
 
 
-Id = Annotated[str, Arg("The memory's id.", positional=True)]
-Ids = Annotated[tuple[str, ...], Arg("Ids of memories.", low=1, high=1000, positional=True)]
+Id = Annotated[str, Arg("The memory's id, or the short one that a context cites.", positional=True, is_id=True)]
+Ids = Annotated[tuple[str, ...], Arg("Ids of memories.", low=1, high=1000, positional=True, is_id=True)]
 Budget = Annotated[int | None, Arg("Tokens that it may have.", low=1, high=10_000_000)]
 Turns = Annotated[tuple[Turn, ...], Arg("What was said, in order: turns, or messages of `role` and `content`.", high=10_000)]
 

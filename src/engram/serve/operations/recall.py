@@ -91,7 +91,7 @@ def recall(mem: Engram, given: RecallInput) -> Recall:
 
 @frozen(kw_only=True)
 class ExplainInput(QueryInput):
-    id: Annotated[str, Arg("The id of the memory that is, or is not, in the answer.", positional=True)]
+    id: Annotated[str, Arg("The id of the memory that is, or is not, in the answer.", positional=True, is_id=True)]
 
 
 def explain(mem: Engram, given: ExplainInput) -> Explanation:

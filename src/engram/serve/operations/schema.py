@@ -59,10 +59,11 @@ def read(operation: Operation, arguments: Mapping[str, object]) -> Any:
     missing = [name for name, field in known.items() if field.required and name not in arguments]
     if missing:
         raise InvalidQuery(f"`{missing[0]}` is missing.")
-    return operation.input(**{name: _argument(known[name], value) for name, value in arguments.items()})
+    return operation.input(**{name: read_argument(known[name], value) for name, value in arguments.items()})
 
 
-def _argument(field: InputField, value: object) -> Any:
+def read_argument(field: InputField, value: object) -> Any:
+    """Return the value of one field from its JSON. Raise `InvalidQuery` if it is invalid."""
     argument = _read(field.type, value, field.name)
     size = len(argument) if isinstance(argument, tuple | dict) else argument
     if isinstance(size, int | float) and not isinstance(size, bool):

@@ -45,7 +45,7 @@ def learn_skills(mem: Engram, given: NoInput) -> LearnedSkills:
 
 @frozen(kw_only=True)
 class PractiseInput:
-    id: Annotated[str, Arg("The skill's id.", positional=True)]
+    id: Annotated[str, Arg("The skill's id.", positional=True, is_id=True)]
     outcome: Annotated[Outcome, Arg("How it went: success, failure, partial or abandoned.", positional=True)]
     result: Annotated[str, Arg("What came of it, or why it failed.", positional=True, free_text=True)] = ""
     seconds: Annotated[float | None, Arg("How long it took.", low=0.0, high=1e9)] = None

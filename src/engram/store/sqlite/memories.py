@@ -32,6 +32,7 @@ from engram.store.sqlite.memory_rows import (
     traits,
     unchanged,
     versions,
+    whole_ids,
 )
 from engram.store.validation import (
     bounded,
@@ -107,9 +108,9 @@ class Memories:
         return Page(tuple(found[:limit]), ciphers.seal_cursor(found[limit - 1].key, about, secret) if more else None)
 
     def get(self, reader: Reader, ids: Sequence[str]) -> list[Memory]:
-        """Return the visible memories among `ids`, in that order."""
+        """Return the visible memories among `ids`, in that order; an id may be a short one."""
         with self._gate.read(reader, "get") as connection:
-            found = by_ids(connection, readable(reader), ids)
+            found = by_ids(connection, readable(reader), whole_ids(connection, readable(reader), ids))
         for memory in found:
             self._gate.note(reader, "get", subject=memory.id, count=1)
         if not found:

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from engram.env import from_micros, to_micros
-from engram.errors import Conflict, NotFound
+from engram.errors import Conflict, InvalidQuery, NotFound
 from engram.guard.visibility import Visibility
 from engram.store.sqlite import connection as sealed
 from engram.store.sqlite import rows
@@ -21,7 +21,7 @@ from engram.text.terms import identity_of
 from engram.values.frozen import replace
 from engram.values.health import Counts
 from engram.values.identity import Sensitivity, strictest
-from engram.values.memories import NEUTRAL, Memory, Status, StatusChange, Version
+from engram.values.memories import NEUTRAL, SHORT_IDS, ULID, Memory, Status, StatusChange, Version
 from engram.values.query import CandidateTraits, Filter
 
 _PUT = """
@@ -205,6 +205,39 @@ def by_ids(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) ->
     """Return the visible memories among `ids`, in that order. A value that cannot be an id is ignored."""
     ids = [memory_id for memory_id in ids if is_text(memory_id)]
     return _in_order(_fetch(connection, seen, "id", ids), ids, lambda memory: memory.id)
+
+
+def whole_ids(connection: apsw.Connection, seen: Visibility, ids: Sequence[str]) -> list[str]:
+    """Return the ids, each short one replaced by the id of the visible memory that it is the short one of.
+
+    Raise InvalidQuery if it is that of several. Short ids have no index, as they are looked up by hand: the ids of the memories
+    that have short ones of this length are read once.
+    """
+    short = [given for given in dict.fromkeys(ids) if is_text(given) and len(given.strip("[]")) in SHORT_IDS]
+    if not short:
+        return list(ids)
+    exact = {memory.id for memory in by_ids(connection, seen, short)}
+    ends = {given: given.strip("[]").upper() for given in short if given not in exact}
+    whole = {given: _whole_id(connection, seen, end) for given, end in list(ends.items())[:_AT_ONCE]}
+    return [whole.get(given) or given for given in ids]
+
+
+def _whole_id(connection: apsw.Connection, seen: Visibility, end: str) -> str:
+    """Return the only id of a visible memory whose short id is this; "" if there is none."""
+    visible, values = predicate(seen, "m.scope")
+    below = SHORT_IDS[len(end)]
+    least = max((key for key in SHORT_IDS.values() if key < below), default=0)
+    sql = f"""
+        SELECT m.id FROM memories AS m WHERE {visible} AND m.key IN (
+            SELECT key FROM memories WHERE key >= ? AND key < ? AND substr(id, ?) = ? AND length(id) = {ULID}
+        ) ORDER BY m.key
+    """
+    # The last bound is 2 ** 63, which is no integer of SQLite: no key is as high.
+    found: list[Any] = connection.execute(sql, (*values, least, min(below, (1 << 63) - 1), -len(end), end)).fetchall()
+    if len(found) > 1:
+        same = ", ".join(row[0] for row in found)
+        raise InvalidQuery("this short id is that of several memories.", way_out=f"Use one of the ids {same}.")
+    return str(found[0][0]) if found else ""
 
 
 def by_keys(connection: apsw.Connection, seen: Visibility, keys: Sequence[int]) -> list[Memory]:
