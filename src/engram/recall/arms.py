@@ -16,6 +16,7 @@ from engram.index.terms import TermPlanner
 from engram.index.vectors.filters import has_columns
 from engram.index.vectors.live import LiveIndex, Nearest
 from engram.models.embedders import Embedder, Vectors
+from engram.models.request_reader import request_reader
 from engram.recall.activation import LinkPath, spread
 from engram.recall.fusion import ArmResult, Ranking
 from engram.recall.plan import Plan
@@ -26,7 +27,7 @@ from engram.values.frozen import replace
 from engram.values.query import Hop, is_narrow
 
 SPACE = "text"
-VECTORS, WORDS, WORDINGS, ENTITY, GRAPH = "vectors", "words", "wordings", "entity", "graph"
+VECTORS, WORDS, WORDINGS, ENTITY, GRAPH, GOVERNING = "vectors", "words", "wordings", "entity", "graph", "governing"
 _TIME_SLACK = timedelta(days=3)  # people talk about a day for some days
 _NAMED = 0.5  # activation of a memory that holds a name of the question, near in meaning or not
 _BY_NAME = 0.35  # weight of a path over a shared name, against one over links, unless the question asks for connections
@@ -99,6 +100,24 @@ class Arms:
         scores = np.concatenate((vector_arm.scores, near.scores[new]))
         order = np.argsort(-scores, kind="stable")
         return [replace(vector_arm, keys=keys[order], scores=scores[order]) if arm is vector_arm else arm for arm in arms]
+
+    def governing(self, reader: Reader, plan: Plan, query: Vectors | None) -> list[ArmResult]:
+        """Return the statements that govern what a message asks to be done, by how far each stands out (`request_reader`)."""
+        weights, embedder = plan.weights, self._embedder
+        requests = None if embedder is None or not weights.governing_weight else request_reader(embedder.fingerprint)
+        if requests is None or embedder is None or query is None or self._index is None or not has_columns(plan.where):
+            return []
+        chance = requests.chance(query)
+        if chance < weights.request_least:
+            return []
+        turned = requests.governing(query)
+        near = self._index.search(reader, turned, weights.governing_most, where=plan.where)
+        if near is None:
+            return []
+        background, spread = self._index.background(turned, embedder.background)
+        scores = chance * ((near.scores - background) / max(spread, 1e-6) - weights.governing_least)
+        found = scores > 0
+        return [ArmResult(GOVERNING, near.keys[found], scores[found].astype(np.float32))] if found.any() else []
 
     def score_all(self, reader: Reader, query: Vectors | None, arms: list[ArmResult]) -> list[ArmResult]:
         """Add to the vector arm the cosines of all candidates that only other arms found."""

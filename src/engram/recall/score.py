@@ -23,7 +23,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from engram.env import to_micros
-from engram.recall.arms import ENTITY, GRAPH, VECTORS, WORDINGS, WORDS
+from engram.recall.arms import ENTITY, GOVERNING, GRAPH, VECTORS, WORDINGS, WORDS
 from engram.recall.fusion import ArmResult, Keys, Ranking, Scores
 from engram.recall.plan import Plan, QueryAnalysis
 from engram.recall.weights import RecallWeights
@@ -128,6 +128,7 @@ def arm_weights(arms: Sequence[ArmResult], plan: Plan) -> dict[str, float]:
         WORDINGS: weights.wordings_weight,
         ENTITY: weights.entity_weight,
         GRAPH: weights.graph_weight,
+        GOVERNING: weights.governing_weight,
     }
     return {arm.name: by_name[arm.name] for arm in arms}
 

@@ -377,6 +377,7 @@ class Searcher:
             arms = self._arms.vectors(reader, planned, vector, notes if not planned.deep else [])
             if planned.weights.time_weight and planned.within is None:
                 arms = self._arms.add_time(reader, planned, vector, arms)
+            arms += self._arms.governing(reader, planned, vector)
         with watch.stage("waited"):
             arms += text_arms()
         with watch.stage("fuse"):
