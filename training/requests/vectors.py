@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import re
 import tempfile
 from datetime import datetime
 from pathlib import Path
@@ -17,11 +18,25 @@ import numpy as np
 import engram
 
 HERE = Path(__file__).parent
+NAMES = ("Maria", "Tom", "Aisha", "Daniel", "Ingrid", "Kofi", "Lucía", "Pavel", "Mei", "Owen")
+WORDS = {
+    "i": "{}", "my": "{}'s", "me": "{}", "i'm": "{} is", "i've": "{} has", "i'd": "{} would", "i'll": "{} will", "am": "is", "mine": "{}'s"
+}  # fmt: skip
+FIRST = re.compile(rf"\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE)
 
 
 def rows(folder: str, leave: tuple[str, ...] = ()) -> list[dict]:
     files = sorted(path for path in (HERE / folder).glob("*.jsonl") if path.stem not in leave)
     return [json.loads(line) for path in files for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def of_others(questions: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the questions for a fact as somebody asks them who speaks of another person: these are no requests, either."""
+    facts = [(text, intent) for text, intent in questions if intent not in ("request", "procedural") and FIRST.search(text)]
+    return [
+        (FIRST.sub(lambda found, name=NAMES[place % len(NAMES)]: WORDS[found[1].lower()].format(name), text), intent)
+        for place, (text, intent) in enumerate(facts)
+    ]
 
 
 def main() -> None:
@@ -44,6 +59,7 @@ def main() -> None:
                 questions += [(text, intent) for text, intent in asked if intent]
                 if store["store"] in given.stores:
                     background.append(statements(f"{folder}/{store['store']}", store["turns"]))
+        questions += of_others(questions)
         np.savez(
             given.out,
             encoder=encoder.fingerprint,

@@ -48,7 +48,7 @@ class RecallWeights:
     governing_weight: float = 2.0  # 0: they are not looked for
     governing_least: float = 1.0  # closeness above which a statement counts
     governing_most: int = 12  # closest statements that count
-    request_least: float = 0.3  # chance that a message asks for something to be done, from which on they are looked for
+    request_least: float = 0.6  # chance that a message asks for something to be done, from which on they are looked for
 
     # the entity arm (R6) and the graph arm (R5)
     entity_weight: float = 1.0  # 0: memories are not looked up by the name that a question asks about
