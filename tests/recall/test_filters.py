@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import apsw
 import pytest
-from recall.vaults import texts
+from recall.vaults import OWNER, store_of, texts
 
 from engram.engine import Engram
 from engram.errors import InvalidQuery
@@ -85,3 +86,17 @@ def test_a_question_within_a_filter_is_no_gap(full: Engram) -> None:
 def test_a_filter_of_the_wrong_type_is_refused(full: Engram) -> None:
     with pytest.raises(InvalidQuery, match="people"):
         full.recall("Carla", filters=Filter(people="Carla"))  # type: ignore[arg-type]
+
+
+def test_memories_of_older_releases_are_read_for_their_language_in_the_background(mem: Engram) -> None:
+    kept = mem.remember("Ich trinke meinen Kaffee am Morgen immer schwarz")
+    store, german = store_of(mem), Filter(languages=("de",))
+
+    def unlearn(connection: apsw.Connection) -> None:
+        connection.execute("DELETE FROM attributes")
+        connection.execute("INSERT INTO meta (name, value) VALUES ('unread_to', ?)", (kept.key,))
+
+    store.gate.write(OWNER, "test", unlearn)
+    assert len(mem.list(filters=german)) == 0
+    assert store.facts.backfill(OWNER, limit=9) == 1
+    assert [memory.id for memory in mem.list(filters=german)] == [kept.id]

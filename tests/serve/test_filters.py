@@ -48,6 +48,6 @@ def test_servers_and_the_page_take_names(tmp_path: Path) -> None:
                 for page in (f"/ui/search?q=boat+boot&{field}={value}", f"/ui/memories?{field}={value}"):
                     shown = visitor.read(page)
                     assert expected in shown
-            assert "nobody is known by the name &#39;Zed&#39;" in visitor.read("/ui/memories?person=Zed")
+            assert "Nobody is known by the name 'Zed'." in visitor.read("/ui/memories?person=Zed")
             bad = api.post("/v1/search", {"query": "boat", "people": [""]})
             assert (bad.status, bad.json["code"]) == (400, "E2004")

@@ -72,7 +72,7 @@ def test_nested_values_are_converted() -> None:
     page = Page((Memory(text="x"),), "7")
     edge = plain({Status.ACTIVE: [Edge("a", "b", "k")], "path": Path("/x"), "set": {1}})
     assert isinstance(edge, dict)
-    assert plain(page) == {"memories": [plain(page[0])], "cursor": "7"}
+    assert plain(page) == {"memories": [plain(page[0])], "cursor": "7", "notes": []}
     assert edge["path"] == "/x"
     assert edge["set"] == [1]
     assert json.dumps(edge["active"]).startswith('[{"source": "a", "target": "b", "kind": "k"')

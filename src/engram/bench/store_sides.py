@@ -29,6 +29,7 @@ from engram.store.sqlite import connection as opening
 from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vault import open_vault
 from engram.text.english.informativeness import told
+from engram.text.metadata import languages
 from engram.types import AuditEntry, Memory, Policy, Reader, Role, Scope, TextHit
 from engram.values.frozen import field, mutable, replace
 from engram.vault import credentials_from
@@ -174,6 +175,7 @@ _NO_SEALING: dict[str, tuple[Callable[..., Any], int]] = {
     "mask": (lambda text: "", 1),
     "substance": (lambda *said: _informativeness(*said)[0], 3),
     "named": (lambda *said: _informativeness(*said)[1], 3),
+    "languages": (lambda text: " ".join(languages(text)), 1),
 }
 """The SQL functions of the store's statements: sealing is here without effect."""
 

@@ -46,11 +46,9 @@ class MemoryRules:
     def languages(self, text: str) -> tuple[str, str]:
         """Return the code of the language of a text, empty for English and where it is not sure, and the programming language
         that it is about, empty if there is none."""
-        from engram.text.language import language_of  # late, as the module says
-        from engram.text.metadata import programming_language
+        from engram.text.metadata import languages  # late, as the module says
 
-        language = language_of(text)
-        return ("" if language == "en" else language), programming_language(text)
+        return languages(text)
 
     def folded(self, name: str) -> str:
         """Return a name in the form in which names are compared."""

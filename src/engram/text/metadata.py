@@ -112,6 +112,15 @@ def _days(first: date, last: date, *, whole: bool) -> str:
     return first.isoformat() if until <= first else f"{first.isoformat()}/{until.isoformat()}"
 
 
+def languages(text: str) -> tuple[str, str]:
+    """Return the code of the language of a text, empty for English and where it is not sure, and the programming language that it
+    is about, empty if there is none."""
+    from engram.text.language import language_of  # late, as above
+
+    language = language_of(text)
+    return ("" if language == "en" else language), programming_language(text)
+
+
 def programming_language(text: str) -> str:
     """Return the programming language of a code block, else of a file that is named, else one that is named itself; or ""."""
     if not _CODE_HINT.search(text):
