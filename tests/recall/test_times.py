@@ -58,6 +58,8 @@ def test_a_period_bounds_a_question_about_what_was(question: str, first: str, un
         "What is on my list for today?",
         "Was the race in May faster than the one in April?",
         "In which order did I read these books, from January to March?",
+        "What did they give me when we met on Sunday?",
+        "Which hobby did I start a few years ago?",
     ],
 )
 def test_a_time_that_is_no_restriction_bounds_nothing(question: str) -> None:
@@ -164,6 +166,20 @@ def test_a_matter_is_looked_for_in_the_period_only(talk: Engram) -> None:
         assert TALK[2][1] in texts(september)[0]
         assert set(told(september)) <= {text for at, text in TALK if at.startswith("2023-09")}
         assert told(talk.recall("What did I do with the bicycle in August?", limit=1)) == [TALK[0][1]]
+
+
+def test_an_event_that_began_before_the_period_is_of_it_by_half(talk: Engram) -> None:
+    with talk:
+        talk.ingest([engram.Turn("Last week I went to Canada with Ines", at=day("2023-11-08"), session="canada")])
+        answer = talk.recall("Where did I go with Ines in November 2023?", limit=9)
+        canada = next(hit.memory for hit in answer if "Canada" in hit.memory.text)
+        assert (canada.happened_at, canada.happened_until) == (day("2023-10-30"), day("2023-11-06"))
+        assert answer.notes == ("only what is of 2023-11-01 to 2023-11-30 was searched.",)
+
+
+def test_a_cause_may_lie_before_the_time_that_a_question_names(talk: Engram) -> None:
+    with talk:
+        assert talk.recall("Why did I sell the bicycle in September?").notes == ()
 
 
 def test_what_lies_outside_comes_after_a_note(talk: Engram) -> None:

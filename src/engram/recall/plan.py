@@ -8,7 +8,7 @@ question that no rule is sure of is a plain look-up.
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from engram.env import in_utc
@@ -197,6 +197,7 @@ _ANY = Filter()
 _NO_ANALYSIS = QueryAnalysis()
 _WEIGHTS = RecallWeights()
 _PAGE_LIMIT = StoreLimits().page_limit
+_FIRST = datetime(1, 1, 2, tzinfo=UTC)
 
 
 @frozen(kw_only=True)
@@ -275,10 +276,15 @@ class Plan:
         return self.within is not None and self.analysis.broad
 
     def bounded(self) -> Plan:
-        """Return a plan that looks only for what happened in the period, or was said in it and names no other time."""
+        """Return a plan that looks for what began in the period; for a matter, also in the quarter of its length before it.
+
+        An event that began before the period may lie in it by half. A question for all that there is of a period has no words
+        by which it would find that among the memories of the time before.
+        """
         if self.within is None:
             return self
-        since, until = self.within
+        first, until = self.within
+        since = first if self.lists else first - min((until - first) / 4, first - _FIRST)
         where = replace(self.where, since=max(since, self.where.since or since), until=min(until, self.where.until or until))
         return replace(self, where=where)
 

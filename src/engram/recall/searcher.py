@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engram.deadline import check_deadline, future_result
-from engram.env import Env
+from engram.env import Env, from_micros
 from engram.errors import EmbeddingError, SearchTimeout, StorageError
 from engram.index.vectors.filters import has_columns
 from engram.index.vectors.live import LiveIndex
@@ -382,6 +382,7 @@ class Searcher:
             arms += text_arms()
         with watch.stage("fuse"):
             arms, by_arm, ranking, paths = self._fuse(reader, planned, vector, arms, settings)
+            ranking = self._of_period(reader, planned, ranking)
             ranking = self._score_by_traits(reader, planned, ranking, settings)
         with watch.stage("fetch"):
             candidates = self._fetch_candidates(reader, planned, vector, ranking, paths, settings)
@@ -434,6 +435,15 @@ class Searcher:
             by_arm = arm_weights(arms, planned)
             ranking = fuse(arms, by_arm)
         return arms, by_arm, ranking, paths
+
+    def _of_period(self, reader: Reader, planned: Plan, ranking: Ranking) -> Ranking:
+        """Drop the candidates that happened outside the period which bounds the answer."""
+        if planned.within is None or not len(ranking.keys):
+            return ranking
+        when, keys = planned.within, ranking.keys.tolist()
+        traits = self._store.memories.traits(reader, keys)
+        times = [(trait.happened, trait.until) if (trait := traits.get(key)) else (None, None) for key in keys]
+        return ranking.reordered([place for place, (at, end) in enumerate(times) if at is None or _lies(when, at, end)])
 
     def _score_by_traits(self, reader: Reader, planned: Plan, ranking: Ranking, settings: Settings) -> Ranking:
         """Score the first candidates by their traits; not without vectors, as BM25 alone is on another scale."""
@@ -629,6 +639,10 @@ def _is_faded(memory: Memory, now: datetime, settings: Settings) -> bool:
     return lifecycle(memory, now, settings) in (Lifecycle.STALE, Lifecycle.ARCHIVED)
 
 
+def _lies(when: Range, at: int, end: int | None) -> bool:
+    return lies_within(when, from_micros(at), None if end is None else from_micros(end))
+
+
 def _is_of(memory: Memory, when: Range) -> bool:
     """Return True if a memory tells of this time: it happened then, or it was said then and names no other time."""
     start = memory.happened_at or memory.learned_at
@@ -638,7 +652,7 @@ def _is_of(memory: Memory, when: Range) -> bool:
 def _is_first(trace: SearchTrace, when: Range, decision: Decision) -> bool:
     """Return True if a candidate is of a time and matches well enough to stand before those of other times."""
     match = float(match_scores(trace.ranking)[decision.position])
-    return match >= trace.best * trace.plan.weights.recall_floor and _is_of(decision.memory, when)
+    return match >= trace.best * trace.plan.weights.period_share and _is_of(decision.memory, when)
 
 
 def _with_period_first(trace: SearchTrace, when: Range) -> SearchTrace:

@@ -175,7 +175,9 @@ def _period(plain: str, now: datetime) -> tuple[Range | None, list[str]]:
     masked = _UP_TO.sub("doing", plain)
     spans = [span for span in find(masked, now, language="en", tense=tense) if _is_period(masked, span)]
     named = read(masked, now) if _TIME.search(masked) else None
-    if named is not None and (named[0] >= named[1] or not _TIME.search(named[2]) or named[2] in _ALONE):
+    if named is not None and (
+        named[0] >= named[1] or not _TIME.search(named[2]) or named[2] in _ALONE or _VAGUE.search(named[2])
+    ):
         named = None
     if not spans and named is not None:
         place = max(masked.find(named[2]), 0)
@@ -206,6 +208,8 @@ _ALONE = frozenset({"may", "march", "mar", "sun", "sat", "mon", "wed", "the week
 
 def _is_period(text: str, span: DateSpan) -> bool:
     said = text[span.start : span.end]
+    if _VAGUE.search(said):
+        return False
     if span.role == "by" and _LED.match(said):
         return True
     return span.role not in ("every", "for", "by") and span.grain != "length" and span.first < span.until and said not in _ALONE
@@ -245,12 +249,16 @@ _EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
 def _looks_back(plain: str, named: str) -> bool:
     """Return whether the sentence that names a time asks for what was, by its verbs."""
     sentence = next((part for part in _SENTENCE.split(plain) if named in part), plain)
+    if _WHEN_CLAUSE.search(sentence[: sentence.find(named)]):  # "What did they say when we met on Sunday?" tells which event
+        return False
     if _LOOKS_BACK.search(sentence):
         return True
     has_past = any(is_past(word) for word in terms(sentence))
     return bool(_GIVES_BACK.search(sentence)) and has_past and not _TO_COME.search(sentence) and not _NOW.search(sentence)
 
 
+_WHEN_CLAUSE = re.compile(r"\w+ (?:when|while|after|before) (?:i|we|you|he|she|it|they|my|our|the|his|her|their)\b[^,]*$")
+_VAGUE = re.compile(r"\b(?:few|couple|several|some|many)\b")
 _SENTENCE = re.compile(r"(?<=[.!?]) ")
 _YEAR = Length(months=12)
 
