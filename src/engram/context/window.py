@@ -53,12 +53,12 @@ from engram.values.frozen import frozen, replace
 Count = Callable[[str], int]
 Measure = Callable[[str], float]
 Cost = Callable[[int], int]
-_LINE = 5  # tokens of "[7gqk] " and the line end, less those of the speaker, who stands in the heading
+_LINE = 3  # tokens of "[7gqk] " and the line end, less those of the speaker, who stands in the heading
 _ROUNDS, _SPARE = 3, 0.02  # times that spare tokens are packed again, and the share of the budget from which it is worth it
 _EVEN = 1e-6  # error of a sum of fractions
 _LETTERS = 10  # of a token, at most, in natural text
 _TRIED = 24  # memories that are tried for one that fits into the last tokens
-_DAY = 6  # tokens of a day and a speaker on a line of their own, about
+_DAY = 3  # tokens of a heading, about: few lines need one of their own
 _MARK = 4  # tokens of "(shortened)"
 _NO_EXTRA: Mapping[str, str] = {}
 _ALREADY_SHOWN = PackingCandidate(0.0, (None, None, None, None))
