@@ -42,7 +42,6 @@ from engram.context.sections import (
     SectionShare,
     WindowProfile,
 )
-from engram.rules.episodes import is_warning
 from engram.text import sentences
 from engram.text.english.grammar import is_assistant
 from engram.text.marks import fence, harmless
@@ -513,6 +512,8 @@ def _block(texts: Mapping[str, str], now: datetime | None) -> str:
 
 def cautions_in(hits: Sequence[Hit]) -> Set[str]:
     """Return the ids of the prohibitions and failures that bear on the message: at least half as near as the best hit."""
+    from engram.rules.episodes import is_warning  # late: MCP lists its tools without the patterns that it compiles
+
     best = max((hit.score for hit in hits), default=0.0)
     return {hit.memory.id for hit in hits if hit.score >= best / 2 and is_warning(hit.memory)}
 
