@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin
 
+from engram.context.sections import ContextSection
 from engram.serve.http.routes import Route, routes
 from engram.serve.operations.operation import InputField, Operation
 from engram.types import Turn
@@ -42,6 +43,7 @@ _WORDS: Mapping[Any, str] = {
     bool: "true or false",
     datetime: "time",
     Turn: "turn",
+    ContextSection: "section",
 }
 
 

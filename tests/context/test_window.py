@@ -327,11 +327,12 @@ def test_rules_and_failures_stand_first(tmp_path: Path) -> None:
         assert "with Fly" in second
 
 
-def test_a_rule_that_is_far_from_the_message_does_not_stand_first(tmp_path: Path) -> None:
-    with open_engram(tmp_path / "vault") as mem:
-        mem.remember("The ledger service runs on Fly in Frankfurt")
-        mem.remember("Never put the ledger into the rain")
-        assert "### Rules" not in mem.context("Where does the ledger service run?", model=MODEL).text
+def test_a_rule_that_is_far_from_the_message_does_not_stand_first() -> None:
+    texts = [sentence(number) for number in range(9)]
+    near, far = made(recalled(["Never cross the bridge.", *texts]), 800), made(recalled([*texts, "Never cross the bridge."]), 800)
+    assert "### Rules and failures" in near.text
+    assert "### Rules" not in far.text
+    assert "Never cross" in far.text
 
 
 def test_a_long_best_hit_is_cut_by_sentences_and_fills_the_room_that_is_free(tmp_path: Path) -> None:

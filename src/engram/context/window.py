@@ -42,7 +42,6 @@ from engram.context.sections import (
     SectionShare,
     WindowProfile,
 )
-from engram.rules.episodes import is_warning
 from engram.text import sentences
 from engram.text.english.grammar import is_assistant
 from engram.text.marks import fence, harmless
@@ -53,12 +52,12 @@ from engram.values.frozen import frozen, replace
 Count = Callable[[str], int]
 Measure = Callable[[str], float]
 Cost = Callable[[int], int]
-_LINE = 5  # tokens of "[7gqk] " and the line end, less those of the speaker, who stands in the heading
+_LINE = 3  # tokens of "[7gqk] " and the line end, less those of the speaker, who stands in the heading
 _ROUNDS, _SPARE = 3, 0.02  # times that spare tokens are packed again, and the share of the budget from which it is worth it
 _EVEN = 1e-6  # error of a sum of fractions
 _LETTERS = 10  # of a token, at most, in natural text
 _TRIED = 24  # memories that are tried for one that fits into the last tokens
-_DAY = 6  # tokens of a day and a speaker on a line of their own, about
+_DAY = 3  # tokens of a heading, about: few lines need one of their own
 _MARK = 4  # tokens of "(shortened)"
 _NO_EXTRA: Mapping[str, str] = {}
 _ALREADY_SHOWN = PackingCandidate(0.0, (None, None, None, None))
@@ -513,6 +512,8 @@ def _block(texts: Mapping[str, str], now: datetime | None) -> str:
 
 def cautions_in(hits: Sequence[Hit]) -> Set[str]:
     """Return the ids of the prohibitions and failures that bear on the message: at least half as near as the best hit."""
+    from engram.rules.episodes import is_warning  # late: MCP lists its tools without the patterns that it compiles
+
     best = max((hit.score for hit in hits), default=0.0)
     return {hit.memory.id for hit in hits if hit.score >= best / 2 and is_warning(hit.memory)}
 
