@@ -20,7 +20,7 @@ import engram
 HERE = Path(__file__).parent
 NAMES = ("Maria", "Tom", "Aisha", "Daniel", "Ingrid", "Kofi", "Lucía", "Pavel", "Mei", "Owen")
 WORDS = {
-    "i": "{}", "my": "{}'s", "me": "{}", "i'm": "{} is", "i've": "{} has", "i'd": "{} would", "i'll": "{} will", "am": "is", "mine": "{}'s"
+    "i": "{}", "my": "{}'s", "me": "{}", "i'm": "{} is", "i've": "{} has", "i'd": "{} would", "i'll": "{} will", "am": "is",
 }  # fmt: skip
 FIRST = re.compile(rf"\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE)
 
