@@ -33,6 +33,8 @@ from engram.values.identity import scope_values as scope_values
 from engram.values.memories import NEUTRAL as NEUTRAL
 from engram.values.memories import NO_ATTRIBUTES as NO_ATTRIBUTES
 from engram.values.memories import Affect as Affect
+from engram.values.memories import Correction as Correction
+from engram.values.memories import CorrectionFate as CorrectionFate
 from engram.values.memories import Draft as Draft
 from engram.values.memories import Fact as Fact
 from engram.values.memories import Kind as Kind

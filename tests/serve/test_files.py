@@ -110,7 +110,7 @@ def test_an_import_of_an_archive_says_what_it_took_over_besides_memories(
     made: Engram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = made("remember", "The API runs on Heroku", "--json").json["id"]
-    made("review", wrong, "--decision", "invalidate", "--reason", "it moved")
+    assert made("review", wrong, "invalidate", "--reason", "it moved").code == 0
     file = tmp_path / "out.engram"
     assert made("export", str(file), given=b"correct horse battery staple\n").code == 0
     monkeypatch.setenv("ENGRAM_HOME", str(tmp_path / "other"))

@@ -73,8 +73,8 @@ MODES: Mapping[str, Injection] = {
 NO_WEIGHTS: Mapping[str, float] = {}
 
 _UNKNOWN = {
-    Outcome.NOTHING_KNOWN: "Nothing is known about this: {}",
-    Outcome.BELOW_THRESHOLD: "Nothing that is known seems to answer this: {}",
+    Outcome.NOTHING_KNOWN: "Nothing is known about",
+    Outcome.BELOW_THRESHOLD: "Nothing that is known seems to answer",
 }
 
 
@@ -86,9 +86,15 @@ def shared(profile: WindowProfile, mode: Injection, weights: Mapping[str, float]
     )
 
 
-def reflection(outcome: Outcome, question: str) -> str:
-    """Return the sentence that says what is not known (§38.3); "" if memory answers, or part of the search failed."""
-    return _UNKNOWN.get(outcome, "").format(" ".join(question.split()))
+def reflection(outcome: Outcome, question: str, message: str) -> str:
+    """Return the sentence that says what is not known (§38.3); "" if memory answers, or part of the search failed.
+
+    The question is repeated if the message says more than that.
+    """
+    if outcome not in _UNKNOWN:
+        return ""
+    asked = " ".join(question.split())
+    return f"{_UNKNOWN[outcome]} this{'.' if asked == ' '.join(message.split()) else f': {asked}'}"
 
 
 _FEWEST, _MOST = 20, 500  # hits

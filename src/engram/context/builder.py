@@ -64,7 +64,7 @@ class ContextBuilder:
             weights={WORKING: settings.context_working, RECALLED: settings.context_recalled, HISTORY: settings.context_history},
         )
         now = now or self._sets.env.now()
-        query = self._query(reader, message, plan, turns, now, filters)
+        query = self._query(reader, message, plan, self._shown(turns, plan, budget), turns, now, filters)
         recall = NOTHING_ASKED if asks_nothing(message) else self._searcher.recall_uncounted(reader, query)
         if is_unrestricted(query):
             record_gap(self._sets, reader, message, recall)
@@ -99,17 +99,29 @@ class ContextBuilder:
         turn = Turn(message, "user", at=now, session=session)
         return Run(window, turn, reader, self._sets, capture if captures else None)
 
+    @staticmethod
+    def _shown(history: Sequence[Turn], plan: WindowPlan, budget: int | None) -> tuple[str, ...]:
+        """Return the turns of the history that the window will show verbatim; without a budget that is all it can hold."""
+        claims = plan.profile.claims if budget is None else (*plan.profile.claims, *EXTRA_SECTIONS)
+        room = grants(claims, plan.room).get(HISTORY, 0)
+        return tuple(piece.text for piece in compress(history, room, plan.count) if piece.form == VERBATIM)
+
     def _query(
-        self, reader: Reader, message: str, plan: WindowPlan, history: Sequence[Turn], now: datetime, filters: Filter
+        self,
+        reader: Reader,
+        message: str,
+        plan: WindowPlan,
+        shown: tuple[str, ...],
+        history: Sequence[Turn],
+        now: datetime,
+        filters: Filter,
     ) -> Query:
         """Return the query of a message, read with the history, else with what working memory heard last."""
         # The question of a long message mostly stands at its end, after pasted text.
         text = message[-QUERY_CHARACTERS:]
         limit = min(plan.hits, self._sets.live.tuned(StoreLimits).page_limit // 2)
         talk = talk_of(history) if history else Working(self._sets, reader).talk
-        room = grants((*plan.profile.claims, *EXTRA_SECTIONS), plan.room).get(HISTORY, 0)
-        said = tuple(piece.text for piece in compress(history, room, plan.count) if piece.form == VERBATIM)
-        return Query(text=text, now=now, limit=limit, where=filters, talk=talk, said=said)
+        return Query(text=text, now=now, limit=limit, where=filters, talk=talk, said=shown)
 
     def _window(
         self,

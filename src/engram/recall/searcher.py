@@ -699,7 +699,8 @@ def _is_answered(trace: SearchTrace) -> bool:
     answer, weights = trace.answerability, trace.plan.weights
     related = answer.related is None or answer.related >= weights.related_least
     supported = answer.support is None or answer.support >= weights.support_least
-    return bool(trace.hits) and related and supported and trace.best >= trace.least
+    found = any(decision.stage in (Stage.ANSWER, Stage.SAID) for decision in trace.decisions)
+    return found and related and supported and trace.best >= trace.least
 
 
 def _quality(trace: SearchTrace, hits: Sequence[Hit]) -> Quality:

@@ -21,13 +21,13 @@ from engram.guard import injection, personal_data, secrets
 from engram.index import terms as index_terms
 from engram.models import language_models
 from engram.models.statement_reader import StatementReader
-from engram.recall import plan, reason
+from engram.recall import plan
 from engram.rules import abridgement, gaps, topics
 from engram.serve.hook import events
 from engram.settings import Settings
 from engram.text import dates as times
 from engram.text import language, marks, sentences, terms, tokens, transcripts
-from engram.text.english import affect, dates, entities, facts, informativeness
+from engram.text.english import affect, dates, entities, facts, informativeness, questions
 from engram.types import Turn
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,9 +43,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "beginnings": lambda text: abridgement.shorten(text, 60),
     "categories": categories.sort,
     "chunks": lambda text: chunks.chunks(text, lambda piece: None),
-    "conjunctions": reason.conjuncts,
-    "events in questions": reason.split_at_event,
-    "names asked for": reason.by_name,
+    "events in questions": questions.bounded,
+    "parts of questions": questions.parts,
+    "people described in questions": questions.described,
     "digests": terms.digest_of,
     "entities": lambda text: entities.mentions(text, "user"),
     "facts": lambda text: facts.facts(text, "user"),
