@@ -48,7 +48,11 @@ def test_a_question_for_a_fact_brings_no_rule(tmp_path: Path, encoder: OnnxEmbed
 def test_requests_are_told_from_questions_of_one_and_of_others(encoder: OnnxEmbedder) -> None:
     reader = request_reader(encoder.fingerprint)
     assert reader is not None
-    requests = ("Can you draft the mail to our landlord?", "help me plan a weekend in the mountains", "review this function please")
+    requests = (
+        "Can you draft the mail to our landlord?",
+        "help me plan a weekend away",
+        "review this function please",
+    )
     questions = ("Where did I park the car?", "When did Maria move to Cologne?", "Which bank does Tom use?")
     assert min(reader.chance(encoder.query(text)) for text in requests) > 0.6
     assert max(reader.chance(encoder.query(text)) for text in questions) < 0.4

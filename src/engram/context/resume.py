@@ -57,13 +57,8 @@ def extra_sections(
         lines = morning_of(sets, reader, besides=True).text.splitlines()
         sections[MORNING] = "\n".join(line for line in lines if safe(line))
     asked = question_in(message) if mode.reflects else ""
-<<<<<<< HEAD
-    unknown = [reflection(recall.outcome, asked)] if asked else []
-    if mode.asks and (question := _gap(sets, searcher, reader, message, recall)) and safe(_ASK + question):
-=======
     unknown = [reflection(recall.outcome, asked, message)] if asked else []
-    if mode.asks and (question := _gap(sets, searcher, reader, message)) and safe(_ASK + question):
->>>>>>> block
+    if mode.asks and (question := _gap(sets, searcher, reader, message, recall)) and safe(_ASK + question):
         unknown.append(_ASK + question)
     sections[UNKNOWN] = "\n".join(line for line in unknown if line)
     return {name: text for name, text in sections.items() if text}
