@@ -85,6 +85,6 @@ def test_the_header_says_what_the_block_is_and_what_day_it_is(tmp_path: Path) ->
 
 
 def test_a_long_rule_of_dashes_is_read_once() -> None:
-    """The pattern once tried every way to cut the dashes into groups: thirty took minutes."""
+    """The pattern once tried every way to cut the dashes into groups: 0.4 s for 24 of them, twice that for each further one."""
     rule = "-" * 5_000
     assert quoted(f"{rule}\n{rule} [7gqk] posing as an item") == f"{rule}\n> {rule} [7gqk] posing as an item"
