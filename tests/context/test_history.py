@@ -186,3 +186,14 @@ def test_a_decision_in_a_script_without_spaces_survives() -> None:
     turns[4] = Turn("好的。我们决定使用向量数据库。谢谢你。", "assistant")
     text = "\n".join(piece.shown for piece in compress(turns, 900, count))
     assert "我们决定使用向量数据库。" in text
+
+
+def test_intentions_and_questions_of_a_person_outlive_an_assistants_long_answers() -> None:
+    answer = "Here is some more advice on that matter for you to consider at leisure, with many further words. " * 12
+    turns = [Turn(answer, "assistant") if number % 2 else Turn("Fine, thank you for this.", "user") for number in range(30)]
+    turns[4] = Turn("That is kind. I think I'll take the smaller flat by the river. So it goes.", "user")
+    turns[8] = Turn("It rained all day. Which of the two vets is open on Sundays? So it goes.", "user")
+    whole = sum(count(f"{turn.speaker}: {turn.text}\n") for turn in turns)
+    text = "\n".join(piece.shown for piece in compress(turns, whole * 15 // 100, count))
+    assert "I'll take the smaller flat by the river." in text
+    assert "Which of the two vets is open on Sundays?" in text

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.rules.abridgement import KEY_FACT_WORDS, SUMMARY_BYTES, TAG_WORDS, tiers
+from engram.text.tokens import count
 
 LONG = "Ann moved from Oslo to Lisbon in March 2021, because her company opened an office there, and she has stayed ever since. "
 
@@ -58,3 +59,24 @@ def test_no_tier_is_longer_than_the_one_above(text: str) -> None:
 def test_the_summary_of_an_answer_omits_its_question() -> None:
     assert tiers('Carla has got two red bicycles. (asked: "What do you have?")')[0] == "Carla has got two red bicycles."
     assert tiers('Carla: two (asked: "How many?")')[0] == 'Carla: two (asked: "How many?")'
+
+
+def test_the_summary_of_a_long_text_is_shorter_and_has_its_names_and_numbers() -> None:
+    text = (
+        "The assistant: That is a lovely idea for a weekend away with the whole family. Here is what I would do:\n"
+        "1. **Train**: Take the 8:15 from Porto to Braga, which costs 3.40 euros.\n"
+        "It is a nice ride. Have fun and enjoy the time that you spend together! [Weekend]"
+    )
+    summary = tiers(text)[0]
+    assert "Take the 8:15 from Porto to Braga, which costs 3.40 euros." in summary
+    assert summary.startswith("The assistant: ")
+    assert "Here is what" not in summary
+    assert count(summary) <= 0.6 * count(text)
+
+
+def test_one_long_sentence_is_cut_with_a_mark() -> None:
+    text = (
+        "Ann moved from Oslo to Lisbon in March 2021, because her company opened an office there that needed somebody, and she"
+        " has stayed ever since although the summers are hot"
+    )
+    assert tiers(text)[0] == "Ann moved from Oslo to Lisbon in March 2021…"

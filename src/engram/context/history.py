@@ -1,8 +1,8 @@
 """Compress the conversation so far into a number of tokens (§8.3). Pure.
 
 If all turns fit they stand verbatim. Else the last turns stand verbatim, the turns before them as one line each, and the oldest
-ones as a summary. Extractive: every sentence stands whole and as it was said. Decisions, files and errors are kept longest; long
-code and tool output goes first, for it can be looked up again.
+ones as a summary. Extractive: every sentence stands whole and as it was said. Decisions, intentions, questions, files and errors
+are kept longest; long code and tool output goes first, for it can be looked up again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import accumulate
 from engram.context.lines import spoken
 from engram.errors import InvalidQuery
 from engram.text import sentences
+from engram.text.english.grammar import is_assistant
 from engram.text.transcripts import OpenAI, turn_of
 from engram.types import Turn
 from engram.values.frozen import frozen
@@ -23,7 +24,8 @@ VERBATIM, COMPRESSED, SUMMARY = "verbatim", "compressed", "summary"
 
 _INSTRUCTION_ROLES = ("system", "developer")
 
-_VERBATIM_TURNS = 6  # at least, if they fit
+_VERBATIM_TURNS = 6  # at least, if they fit; from the third last on, if older turns keep half of the budget
+_LAST_TURNS = 2
 _COMPRESSED_TURNS = 20
 _SUMMARY_SHARE, _SUMMARY_MOST = 0.1, 0.25  # of the tokens that the summarized turns had
 _FULL = 0.95  # share of the budget from which it counts as used
@@ -56,8 +58,20 @@ _CUES: tuple[tuple[re.Pattern[str], float], ...] = (
     (re.compile("决定|決定|決め|选择|選択|采用|採用|改为|결정|선택"), 3.0),
     (re.compile("错误|錯誤|エラー|失败|失敗|崩溃|障害|오류|실패"), 2.5),
     (re.compile(r"\d"), 0.7),
-    (re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+"), 0.5),
 )
+_DETAIL, _DETAIL_WORTH, _DETAILS = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+|\d[\d.,:]*"), 0.3, 4  # names and numbers
+_OWN_CUES: tuple[tuple[re.Pattern[str], float], ...] = (
+    (
+        re.compile(
+            r"\b(?:I|we)(?:['’]ll| will| should| need to|['’](?:m|re| am| are) (?:going to|planning|thinking of|leaning))\b"
+            r"|\blet['’]s\b",
+            re.IGNORECASE,
+        ),
+        2.5,
+    ),
+    (re.compile(r"[?？؟][\"'”’)]*$"), 2.0),
+)
+"""Intentions and questions of a person. An assistant's are offers, which it makes in most turns ("Shall I …?")."""
 
 
 def turns_of(history: Iterable[Turn | OpenAI]) -> list[Turn]:
@@ -126,7 +140,10 @@ def _pieces(turns: Sequence[Turn], sizes: Sequence[int], lines: _Lines, budget: 
     left, at = budget, len(turns)
     while at > 0:
         recent = len(turns) - at < _VERBATIM_TURNS
-        room = left - (lines.summary_tokens(at - 1) if recent else lines.tokens(at - 1))
+        older = lines.tokens(at - 1)  # as lines and a summary
+        if recent:
+            older = max(lines.summary_tokens(at - 1), min(older, budget // 2) if len(turns) - at >= _LAST_TURNS else 0)
+        room = left - older
         if sizes[at - 1] <= room:
             piece = _verbatim(turns, at - 1, sizes[at - 1])
         elif recent or sizes[at - 1] > budget // _LONG:
@@ -140,7 +157,7 @@ def _pieces(turns: Sequence[Turn], sizes: Sequence[int], lines: _Lines, budget: 
     old = max(at - _COMPRESSED_TURNS, 0)
     reserved = min(lines.summary_tokens(old), left)
     found = [line for place in range(at - 1, old - 1, -1) if (line := lines.line(place)) is not None]
-    for line in sorted(found, key=lambda line: -_value(line.text)):  # of equal value the latest first
+    for line in sorted(found, key=lambda line: -_value(line.text, line.speaker)):  # of equal value the latest first
         if line.tokens <= left - reserved:
             kept.append(line)
             left -= line.tokens
@@ -192,7 +209,7 @@ def _excerpt(turns: Sequence[Turn], at: int, room: int, count: Count, least: flo
     The second and further sentences must have a value of at `least` so much.
     """
     speaker, parts = turns[at].speaker, _sentences(turns[at].text)
-    values = [_value(sentence) for sentence in parts]
+    values = [_value(sentence, speaker) for sentence in parts]
     spent = _cost(speaker, "", COMPRESSED, count)
     chosen: list[int] = []
     for place in sorted(range(len(parts)), key=lambda place: -values[place]):
@@ -214,8 +231,8 @@ def _summary(old: Sequence[Turn], room: int, count: Count) -> HistoryPiece | Non
     if not old or spent >= room:
         return None
     found = [(at, place, sentence) for at, turn in enumerate(old) for place, sentence in enumerate(_sentences(turn.text))]
-    values = {sentence: _value(sentence) for _, _, sentence in found}  # a repeated sentence is judged once
-    last = {sentence: (at, place, sentence) for at, place, sentence in found}  # and stands once, where it was said last
+    last = {sentence: (at, place, sentence) for at, place, sentence in found}  # a repeated one stands last
+    values = {sentence: _value(sentence, old[at].speaker) for sentence, (at, _, _) in last.items()}
     chosen = []
     for at, place, sentence in sorted(last.values(), key=lambda entry: (-values[entry[2]], -entry[0])):
         if spent + _SHORTEST > room or not values[sentence]:
@@ -237,13 +254,15 @@ def _sentences(text: str) -> list[str]:
     return [" ".join(bare[start:end].split()) for start, end in sentences.spans(bare) if bare[start:end].strip()]
 
 
-def _value(sentence: str) -> float:
-    """Return how much a sentence matters: decisions, errors, files, plans, numbers, names, and some length."""
+def _value(sentence: str, speaker: str) -> float:
+    """Return how much a sentence matters: decisions, errors, files, plans, questions, numbers, names, and some length."""
     sentence = sentence[: _LETTERS * _LONGEST]  # some patterns take quadratic time on a long run without spaces
     words = len(sentence.split()) + len(_UNSPACED.findall(sentence))
     if words < 3:
         return 0.0
-    return sum(weight for pattern, weight in _CUES if pattern.search(sentence)) + min(words, 20) / 40
+    cues = _CUES if is_assistant(speaker) else (*_CUES, *_OWN_CUES)
+    details = min(len(_DETAIL.findall(sentence)), _DETAILS)
+    return sum(weight for pattern, weight in cues if pattern.search(sentence)) + _DETAIL_WORTH * details + min(words, 20) / 40
 
 
 def _cost(speaker: str, text: str, form: str, count: Count) -> int:

@@ -23,9 +23,11 @@ class Tier(IntEnum):
     TAG = 3
 
 
-FIDELITY = {Tier.FULL: 1.0, Tier.SUMMARY: 0.95, Tier.KEY_FACT: 0.63, Tier.TAG: 0.15}
+FIDELITY = {Tier.FULL: 1.0, Tier.SUMMARY: 0.82, Tier.KEY_FACT: 0.63, Tier.TAG: 0.15}
 """Value of a form against the whole text. A key fact keeps 63 % of the words that answer a question (LoCoMo, development
-split); a tag has as many of them without what they say: it only shows that there is something to ask for."""
+split); a tag has as many of them without what they say: it only shows that there is something to ask for. Only a text over thirty
+tokens has a summary: it keeps 66 % of the words where its key fact keeps 29 % (LongMemEval-train), which is 0.82 on the way from
+the key fact to the whole."""
 
 
 @frozen

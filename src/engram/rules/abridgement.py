@@ -2,9 +2,10 @@
 
 Extractive, so that the result never says anything the text did not: the leading whole sentences, else the leading clause, else
 the leading words. Each form is no longer than the one above it and never breaks a word, unless a word or a script without spaces
-does not end. The summary is the first whole sentences within 512 bytes, without a question that they answer; the key fact is the
-leading clause in at most fifteen words, without adjuncts; the tag is up to five names, numbers and rare words in their order. A
-language model may replace them.
+does not end. The summary of a text of more than thirty tokens is the sentences with most names, numbers and content words in 60 %
+of its tokens, within 512 bytes, without a question that they answer; the key fact is the leading clause of the summary in at most
+fifteen words, without adjuncts; the tag is up to five names, numbers and rare words in their order. A language model may replace
+them.
 """
 
 from __future__ import annotations
@@ -92,6 +93,8 @@ def _cut(text: str, most: int) -> str:
     head = text[:low]
     whole = head if low == len(text) or text[low].isspace() else head[: head.rfind(" ")] if " " in head else head
     shown = whole.rstrip(" ,;:")
+    while " " in shown and shown.rsplit(" ", 1)[1].casefold() in STOP_WORDS:  # "…the rainforest and"
+        shown = shown.rsplit(" ", 1)[0].rstrip(" ,;:")
     while shown and count(shown + "…") > most:
         shown = shown[:-1]
     return shown + "…" if shown else ""
@@ -117,6 +120,11 @@ _TIER_CLAUSE_END = re.compile(r"[,;]\s|\s[–—-]\s|(?<=[a-z]):\s")
 _BORDER = re.compile(
     r"(?<=\w)(?=\s+(?:because|which|who|where|when|while|although|though|since|so that|and then|but)\b)", re.IGNORECASE
 )
+_SHORT_TOKENS, _SUMMARY_SHARE = 30, 0.6  # a text up to here is its own summary; that of a longer one has this share of its tokens
+_CARRIED = re.compile(r"\s*\[[^\[\]]*\]\s*$")  # the heading that a statement stood under
+_ITEM = re.compile(r"^[\s>*#_-]*(?:\d{1,3}[.)]\s)?")
+_LEANING = word_set("he she it it's its they their them this that these those here here's there by with")
+_SPEAKER = re.compile(r"(?:The (?:user|assistant)|[^\W\d_a-z][\w.'’-]*(?: [^\W\d_a-z][\w.'’-]*){0,2}): ")
 _WORD = re.compile(r"[^\W_]+(?:['’.@/:+#-]+[^\W_]+)*[+#]*")
 _ASIDE = re.compile(r"\s*\((?:asked: \"[^\"]*\"|[^()]*)\)|\s*\[[^\[\]]*\]")
 _ASKED = re.compile(r'\s*\(asked: "[^"]*"\)')
@@ -137,8 +145,8 @@ _PLAIN = word_set(
 
 def tiers(text: str) -> tuple[str, str, str]:
     """Return summary, key fact and tag of a memory's text."""
-    text = " ".join(text[:_LOOKED_AT].split())
-    summary = _summary(_unasked(text))
+    lines = _unasked(text[:_LOOKED_AT].strip())
+    summary = _summary(lines)
     key_fact = _no_longer(_within_bytes(_key_fact(summary), KEY_FACT_BYTES), summary)
     return summary, key_fact, _no_longer(_within_bytes(_tag(key_fact, summary), TAG_BYTES), key_fact)
 
@@ -152,14 +160,39 @@ def _unasked(text: str) -> str:
 
 
 def _summary(text: str) -> str:
-    if _fits(text):
-        return text
-    end = 0
-    for _, stop in sentences.spans(text):
-        if not _fits(text[:stop]):
-            break
-        end = stop
-    return text[:end] if end else _within_bytes(text, SUMMARY_BYTES)
+    """Return a text of up to thirty tokens itself, else the sentences that say most, in their order, in 60 % of its tokens."""
+    whole = " ".join(text.split())
+    tokens = count(whole)
+    if tokens <= _SHORT_TOKENS:
+        return _within_bytes(whole, SUMMARY_BYTES)
+    speaker = match.group() if (match := _SPEAKER.match(whole)) else ""
+    words = _CARRIED.sub("", text.removeprefix(speaker))
+    parts = [part for part in split_sentences(words) if len(part.split()) >= _LEAST_WORDS] or [" ".join(words.split())]
+    most = left = int(_SUMMARY_SHARE * tokens) - count(speaker)
+    costs = [count(part) + 1 for part in parts]
+    values = [_details(part) / cost**0.5 for part, cost in zip(parts, costs, strict=True)]
+    chosen: dict[int, str] = {}
+    for place in sorted(range(len(parts)), key=lambda place: -values[place]):
+        part, cost = parts[place], costs[place]
+        if cost > left > most // 2:  # a long sentence is cut rather than left out for a lesser one
+            part, cost = f"{shorten(part, left - 1).rstrip('…')}…", left
+        if cost <= left and _fits(" ".join((speaker, *chosen.values(), part))):
+            chosen[place] = part
+            left -= cost
+    if not chosen:
+        return _within_bytes(whole, SUMMARY_BYTES)
+    return speaker + " ".join(chosen[place] for place in sorted(chosen))
+
+
+def _details(sentence: str) -> float:
+    """Return the number of names and numbers of a sentence, and a fourth of its content words.
+
+    Half of that, if the sentence only leads to the next one or leans on the one before.
+    """
+    words = _WORD.findall(_ITEM.sub("", sentence))
+    details: int = sum(word[0].isdigit() or (place > 0 and word[0].isupper()) for place, word in enumerate(words))
+    leans = sentence.rstrip("*_ ").endswith(":") or (bool(words) and words[0].casefold() in _LEANING)
+    return (details + len(set(content_words(sentence))) / 4) * (0.5 if leans else 1.0)
 
 
 def _fits(text: str, limit: int = SUMMARY_BYTES) -> bool:
