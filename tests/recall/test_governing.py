@@ -32,7 +32,7 @@ def test_a_request_brings_the_statement_that_governs_it(
         mem.ingest([Turn(text, speaker="user") for text in (*FACTS, TYPED, *MORE, VEGAN)])
         settle(mem)
         found = mem.recall(request_, limit=10)
-        hit = next(hit for hit in list(found)[:3] if governing.rstrip(".") in hit.memory.text)
+        hit = next(hit for hit in list(found)[:5] if governing.rstrip(".") in hit.memory.text)
         assert any(signal.arm == "governing" for signal in hit.why.found)
 
 

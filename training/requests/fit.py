@@ -67,15 +67,22 @@ def main() -> None:
     asks = np.concatenate([given["asks"], np.ones(len(written), bool)])
     weights = np.concatenate([np.ones(len(given["asks"])), np.full(len(written), WRITTEN)])
     request = LogisticRegression(C=30, max_iter=3000).fit(messages, asks, sample_weight=weights)
+    down = np.concatenate([fit[0] / len(fits) for fit in fits], axis=1)
+    up = np.concatenate([fit[1] for fit in fits], axis=1)
+    standing, kept = np.mean([fit[2] for fit in fits], axis=0), np.mean([fit[3] for fit in fits])
+    turned = _units(kept * written + (written @ down) @ up.T + standing)
+    cosines = turned[::10] @ _units(given["background"]).T
     np.savez_compressed(
         options.out,
         encoder=given["encoder"],
         asks=request.coef_[0].astype(np.float16),
         bias=request.intercept_[0],
-        down=np.concatenate([fit[0] / len(fits) for fit in fits], axis=1).astype(np.float16),
-        up=np.concatenate([fit[1] for fit in fits], axis=1).astype(np.float16),
-        standing=np.mean([fit[2] for fit in fits], axis=0).astype(np.float16),
-        kept=np.mean([fit[3] for fit in fits]),
+        down=down.astype(np.float16),
+        up=up.astype(np.float16),
+        standing=standing.astype(np.float16),
+        kept=kept,
+        background=float(cosines.mean()),
+        spread=float(cosines.std(1).mean()),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import random
 import re
 import tempfile
 from datetime import datetime
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import engram
+from engram.models.embedders import Embedder
 
 HERE = Path(__file__).parent
 NAMES = ("Maria", "Tom", "Aisha", "Daniel", "Ingrid", "Kofi", "Lucía", "Pavel", "Mei", "Owen")
@@ -68,8 +70,17 @@ def main() -> None:
             near=np.stack([[encoder.query(text) for text in row["near"]] for row in pairs]),
             questions=np.stack([encoder.query(text) for text, _ in questions]),
             asks=np.array([intent in ("request", "procedural") for _, intent in questions]),
-            background=np.concatenate(background),
+            background=np.concatenate([*background, *[short_statements(encoder)] * 2]),
         )
+
+
+def short_statements(encoder: Embedder) -> np.ndarray:
+    """Return the vectors of 3,000 short statements of the pair model's talk; in real talk they are rare."""
+    files = sorted((HERE.parent / "pairs" / "talk").glob("*.jsonl"))
+    lines = [json.loads(line) for path in files for line in path.read_text("utf-8").splitlines()]
+    texts = sorted({line["b"].split(": ", 1)[-1] for line in lines if line.get("language", "en") == "en"})
+    random.Random(1).shuffle(texts)
+    return encoder.passages(["The user: " + text for text in texts[:3000]])
 
 
 def statements(vault: str, turns: list[dict]) -> np.ndarray:

@@ -25,7 +25,10 @@ _FILE = "weights.npz"
 
 @frozen(eq=False)
 class RequestReader:
-    """Reads vectors of messages, made by the encoder with this fingerprint."""
+    """Reads vectors of messages, made by the encoder with this fingerprint.
+
+    `background`: mean and standard deviation of the cosine of a `governing` vector with any statement.
+    """
 
     encoder: str
     asks: Vectors
@@ -34,6 +37,7 @@ class RequestReader:
     up: Vectors
     kept: float
     standing: Vectors
+    background: tuple[float, float]
 
     def chance(self, message: Vectors) -> float:
         """Return the chance that a message asks for something to be done or advised, and not for a stored fact."""
@@ -68,4 +72,5 @@ def _read(place: Traversable) -> RequestReader:
             up=weights["up"],
             kept=float(stored["kept"]),
             standing=weights["standing"],
+            background=(float(stored["background"]), float(stored["spread"])),
         )

@@ -114,7 +114,7 @@ class Arms:
         near = self._index.search(reader, turned, weights.governing_most, where=plan.where)
         if near is None:
             return []
-        background, spread = self._index.background(turned, embedder.background)
+        background, spread = self._index.background(turned, requests.background)
         scores = chance * ((near.scores - background) / max(spread, 1e-6) - weights.governing_least)
         found = scores > 0
         return [ArmResult(GOVERNING, near.keys[found], scores[found].astype(np.float32))] if found.any() else []

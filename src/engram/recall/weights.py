@@ -45,8 +45,8 @@ class RecallWeights:
     affect_weight: float = 0.15  # most that a memory gains by feeling as the question does
 
     # statements that govern a request (R8): rules, likes and constraints, in standard deviations above any statement
-    governing_weight: float = 2.0  # 0: they are not looked for
-    governing_least: float = 1.0  # closeness above which a statement counts
+    governing_weight: float = 3.0  # 0: they are not looked for
+    governing_least: float = 1.5  # closeness above which a statement counts
     governing_most: int = 12  # closest statements that count
     request_least: float = 0.6  # chance that a message asks for something to be done, from which on they are looked for
 
