@@ -21,7 +21,7 @@ from engram.recall.activation import LinkPath, spread
 from engram.recall.fusion import ArmResult, Ranking
 from engram.recall.plan import Plan
 from engram.store.ports import Store
-from engram.text.english.entities import mentions
+from engram.text.english.entities import PERSON, mentions
 from engram.types import Reader, Space, TextHit
 from engram.values.frozen import replace
 from engram.values.query import Hop, is_narrow
@@ -108,8 +108,8 @@ class Arms:
         if requests is None or embedder is None or query is None or self._index is None or not has_columns(plan.where):
             return []
         chance = requests.chance(query)
-        if chance < weights.request_least:
-            return []
+        if chance < weights.request_least or any(one.kind == PERSON for one in mentions(plan.query.text)):
+            return []  # who names somebody asks about them
         turned = requests.governing(query)
         near = self._index.search(reader, turned, weights.governing_most, where=plan.where)
         if near is None:
