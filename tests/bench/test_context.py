@@ -37,10 +37,10 @@ STORE = {
 def file_results(engram: Engram, tmp_path: Path) -> dict[str, object]:
     path = tmp_path / "tiny.jsonl.gz"
     path.write_bytes(gzip.compress((json.dumps(STORE) + "\n").encode()))
-    page = engram("bench", "context", str(path), "--tokens", "75,1000").out
+    page = engram("bench", "context", str(path), "--tokens", "65,1000").out
     assert "packed whole" in page
     assert "won over top-k turns" in page
-    return engram("bench", "context", str(path), "--tokens", "75,1000", "--json").json["files"][0]
+    return engram("bench", "context", str(path), "--tokens", "65,1000", "--json").json["files"][0]
 
 
 def test_every_method_is_measured_and_all_are_equal_with_enough_room(
@@ -61,7 +61,7 @@ def test_every_method_is_measured_and_all_are_equal_with_enough_room(
 def test_a_memory_that_lost_the_answer_counts_as_evidence_but_not_as_answer(
     file_results: dict[str, dict[str, dict[str, float]]],
 ) -> None:
-    """In 75 tokens the long statement is packed as its key fact, which has lost the place."""
-    assert file_results["context"]["packed"]["75"] == 1.0
-    assert file_results["context"]["packed whole"]["75"] == 0.5
-    assert file_results["answers"]["packed"]["75"] == 0.5
+    """In 65 tokens the long statement is packed as its key fact, which has lost the place."""
+    assert file_results["context"]["packed"]["65"] == 1.0
+    assert file_results["context"]["packed whole"]["65"] == 0.5
+    assert file_results["answers"]["packed"]["65"] == 0.5

@@ -9,7 +9,16 @@ from engram.context.budget import WindowPlan, grants, plan_window
 from engram.context.history import VERBATIM, compress, split_instructions, turns_of
 from engram.context.resume import extra_sections, record_gap, record_window
 from engram.context.run import Run
-from engram.context.sections import EXTRA_SECTIONS, HISTORY, PROFILES, RECALLED, WORKING, ContextSection, check_sections
+from engram.context.sections import (
+    EXTRA_SECTIONS,
+    HISTORY,
+    PROFILES,
+    RECALLED,
+    WORKING,
+    ContextSection,
+    SectionShare,
+    check_sections,
+)
 from engram.context.window import ContextWindow, build
 from engram.guard.injection import InjectionVerdict, assess_cached
 from engram.recall.plan import QUERY_CHARACTERS, Query, asks_nothing, is_unrestricted
@@ -102,7 +111,8 @@ class ContextBuilder:
     @staticmethod
     def _shown(history: Sequence[Turn], plan: WindowPlan, budget: int | None) -> tuple[str, ...]:
         """Return the turns of the history that the window will show verbatim; without a budget that is all it can hold."""
-        claims = plan.profile.claims if budget is None else (*plan.profile.claims, *EXTRA_SECTIONS)
+        own = (SectionShare(one.title, one.share, one.priority, one.least) for one in plan.sections)
+        claims = (*own, *plan.profile.claims, *(() if budget is None else EXTRA_SECTIONS))
         room = grants(claims, plan.room).get(HISTORY, 0)
         return tuple(piece.text for piece in compress(history, room, plan.count) if piece.form == VERBATIM)
 

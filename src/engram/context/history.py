@@ -63,7 +63,7 @@ _DETAIL, _DETAIL_WORTH, _DETAILS = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+|\d[\d.,
 _OWN_CUES: tuple[tuple[re.Pattern[str], float], ...] = (
     (
         re.compile(
-            r"\b(?:I|we)(?:['’]ll| will| should| need to|['’](?:m|re| am| are) (?:going to|planning|thinking of|leaning))\b"
+            r"\b(?:I|we)(?:['’]ll| will| should| need to|(?:['’](?:m|re)| am| are) (?:going to|planning|thinking of|leaning))\b"
             r"|\blet['’]s\b",
             re.IGNORECASE,
         ),

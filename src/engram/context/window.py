@@ -46,7 +46,7 @@ from engram.text import sentences
 from engram.text.english.grammar import is_assistant
 from engram.text.marks import fence, harmless
 from engram.text.terms import terms
-from engram.types import Hit, Memory, Outcome, Recall, Turn
+from engram.types import Hit, Memory, Outcome, Recall, Stage, Turn
 from engram.values.frozen import frozen, replace
 
 Count = Callable[[str], int]
@@ -167,7 +167,9 @@ def build(
     first that fit are shown; `sections` are the caller's own.
     """
     lines = by_lines(measure or count)
-    fits = [relevant(hit) or (not place and recall.outcome is Outcome.ANSWERED) for place, hit in enumerate(recall.hits)]
+    in_history = any(candidate.stage is Stage.SAID for candidate in recall.left_out)  # then the answer may stand there
+    answered = recall.outcome is Outcome.ANSWERED and not in_history
+    fits = [relevant(hit) or (answered and not place) for place, hit in enumerate(recall.hits)]
     own = [SectionShare(section.title, section.share, section.priority, section.least) for section in sections]
     asked = frozenset(terms(message))
 

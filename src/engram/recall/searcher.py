@@ -309,7 +309,10 @@ class Searcher:
         within = replace(inside, remarks=(*event, _WITHIN.format(named(when)), *inside.remarks))
         if answered and (asked.lists or asked.analysis.anchor is not None):
             return within
-        anywhere = self._search_all(reader, replace(planned, analysis=replace(asked.analysis, bounds=False)))
+        same = asked.query.text == planned.query.text
+        anywhere = self._search_all(
+            reader, replace(planned, analysis=replace(asked.analysis, bounds=False)), inside.vector if same else None
+        )
         if answered and _is_answered(anywhere) and inside.best >= planned.weights.period_share * anywhere.best:
             return within
         return replace(_with_period_first(anywhere, when), remarks=(*event, *_outside(anywhere, when), *anywhere.remarks))
@@ -329,14 +332,14 @@ class Searcher:
         note = _EVENT.format(anchor.event, event[0].date())
         return replace(about, analysis=replace(planned.analysis, when=when)), (note,)
 
-    def _search_all(self, reader: Reader, planned: Plan) -> SearchTrace:
-        """Search once, and once more and wider if that brought no hit."""
+    def _search_all(self, reader: Reader, planned: Plan, vector: Vectors | None = None) -> SearchTrace:
+        """Search once, and once more and wider if that brought no hit; `vector` is the question's if it is known."""
         settings, query = self._live.now, planned.query
         watch = Stopwatch(self._env.monotonic)
         notes: list[str] = []
         words = self._start(self._text_arms, reader, planned, watch)
         with watch.stage("embed"):
-            vector = self._encode(planned, notes)
+            vector = self._encode(planned, notes) if vector is None else vector
         check_deadline("the question was encoded")
         text_arms = partial(future_result, words, "words were looked up")
         trace = self._search_once(reader, planned, vector, text_arms, notes, watch, settings)

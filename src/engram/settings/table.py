@@ -373,10 +373,7 @@ _MOVED = {
         "recall_floor context_likeness context_floor posting_budget rerank_top rerank_weight suppress_likeness"
     ),
     "VectorLimits": "vector_exact_limit vector_rescore warm_patience_s snapshot_from snapshot_pause_s",
-    "WorkingLimits": (
-        "working_tick working_floor working_half_life_min sensory_turns sensory_s momentum_alpha momentum_share "
-        "anticipate_likeness"
-    ),
+    "WorkingLimits": ("working_tick working_floor working_half_life_min sensory_turns sensory_s momentum_alpha momentum_share"),
     "StoreLimits": (
         "queue_limit group_limit full_retry_s drain_s change_log_rows size_jitter_kib wal_pages page_limit "
         "read_patience_s latency_window audit_ring audit_batch check_inline_mib around_weight gap_days gap_kept_days "
@@ -397,7 +394,7 @@ _MOVED = {
 }
 """Names that were settings before they moved, with the same values, into the `Weights` or `Limits` of a room."""
 
-_REMOVED = frozenset({"anticipate_s"})
+_REMOVED = frozenset({"anticipate_s", "anticipate_likeness", "gather_weight"})
 """Names of settings without a successor."""
 
 RETIRED = _REMOVED | frozenset(name for names in _MOVED.values() for name in names.split())
