@@ -48,7 +48,8 @@ def main() -> None:
     parser.add_argument("--out", required=True)
     given = parser.parse_args()
     pairs = rows("pairs")
-    questions = [(row["text"], row["intent"]) for row in rows("questions", leave=("labels",))]
+    written = rows("questions", leave=("labels",)) + rows("../recall/questions")
+    questions = [(row["text"], row["intent"]) for row in written if "intent" in row]
     labels = {(row["store"], row["id"]): row["intent"] for row in rows("questions") if "store" in row}
     background = []
     with tempfile.TemporaryDirectory() as folder, engram.open(f"{folder}/texts") as mem:
