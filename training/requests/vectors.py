@@ -20,6 +20,7 @@ import engram
 from engram.models.embedders import Embedder
 
 HERE = Path(__file__).parent
+HELD = ("lme-pool-6", "realmem-kenta_tanaka")  # authors and stores that measure the model
 NAMES = ("Maria", "Tom", "Aisha", "Daniel", "Ingrid", "Kofi", "Lucía", "Pavel", "Mei", "Owen")
 WORDS = {
     "i": "{}", "my": "{}'s", "me": "{}", "i'm": "{} is", "i've": "{} has", "i'd": "{} would", "i'll": "{} will", "am": "is",
@@ -48,7 +49,7 @@ def main() -> None:
     parser.add_argument("--out", required=True)
     given = parser.parse_args()
     pairs = rows("pairs")
-    written = rows("questions", leave=("labels",)) + rows("../recall/questions")
+    written = rows("questions", leave=("labels",)) + rows("../recall/questions", leave=HELD)
     questions = [(row["text"], row["intent"]) for row in written if "intent" in row]
     labels = {(row["store"], row["id"]): row["intent"] for row in rows("questions") if "store" in row}
     background = []
